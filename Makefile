@@ -1,0 +1,57 @@
+# Every target does its own set-up: a machine with python3 >= 3.11 and make is enough.
+# Override with e.g. `make test PYTHON=python3.13 PYTEST_ARGS="-k wiki"`.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+EXTRAS := dev,demo,warc
+OUT    ?= out
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test slow lint types bench clean
+
+help:
+	@echo "make demo   serve a small web site on loopback, crawl it, show its duplicates"
+	@echo "make test   run the tests"
+	@echo "make slow   run the long end-to-end tests"
+	@echo "make lint   ruff, mypy --strict, import contract"
+	@echo "make bench  speed benchmarks, next to the peers"
+
+setup: $(VENV)/.installed
+
+# The stamp is older than pyproject.toml exactly when dependencies may have changed.
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "undust needs Python >= 3.11; say which: make PYTHON=python3.12 ...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "no venv module: on Debian, apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@
+
+demo: setup
+	$(BIN)/undust demo $(OUT)/demo
+
+test: setup
+	$(BIN)/python -m pytest -q -m "not slow" $(PYTEST_ARGS)
+
+# pytest says 5 for "nothing was marked so"; that is no failure.
+slow: setup
+	$(BIN)/python -m pytest -q -m slow $(PYTEST_ARGS) || test $$? -eq 5
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(MAKE) --no-print-directory types
+	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-bench
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
