@@ -1,0 +1,184 @@
+r"""Web server logs: Common, Combined, with virtual host in front, and the EPA's of 1995.
+
+The plain case is parsed by DuckDB, a block of lines at a time: the line is split at its quotes, so no long regular
+expression ever runs over a referrer or a user agent. A line that is not plain (escapes, quotes in the request, no
+method) goes through one regular expression in Python, which also decides whether it is bad.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from undust.crawl.formats import Head, Options
+from undust.crawl.formats.records import moment, to_batch, valid
+from undust.crawl.source import Source
+from undust.crawl.tally import Tally
+
+LINE = re.compile(
+    r'(?P<front>[^"\[]*)\[(?P<time>[^\]]*)\] +"(?P<request>(?:[^"\\]|\\.)*)" +(?P<status>\d{3})(?: +(?P<size>\d+|-))?(?!\S)'
+)
+LOOSE = re.compile(
+    r'(?P<front>[^"\[]*)\[(?P<time>[^\]]*)\] +"(?P<request>.*?)" +(?P<status>\d{3})(?: +(?P<size>\d+|-))?(?!\S)'
+)
+"""As LINE, for servers that do not escape quotes within the request."""
+VHOST = re.compile(
+    r"(?P<host>[^\s:]*[^\s:\d.][^\s:]*|\[[0-9a-fA-F:]+\])(?::(?P<port>\d{1,5}))?\s+\S+\s+\S+\s+\S"
+)
+"""The front of a line with the virtual host before the client: four words before the time, not three."""
+REQUEST = re.compile(r"([A-Za-z]+) +(.*?)(?: +HTTP/[\d.]+)?\s*", re.S)
+ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)", re.S)
+ABSOLUTE = re.compile(r"https?://[^/?#]", re.I)
+
+PLAIN = """
+WITH cut AS (
+    SELECT line, split_part(line, '"', 1) AS front, split_part(line, '"', 2) AS request,
+           rtrim(split_part(line, '"', 3), E'\\r\\n ') AS answer
+    FROM block
+), part AS (
+    SELECT *, regexp_extract(request, '^(?:GET|HEAD) ([^\\x00-\\x20\\x7f\\\\]+) HTTP/[0-9.]+$', 1) AS target,
+           regexp_full_match(answer, ' [0-9]{3} ([0-9]{1,18}|-)') AND contains(front, '[') AS fits
+    FROM cut
+)
+SELECT CASE WHEN NOT fits THEN NULL
+            WHEN starts_with(target, '/') THEN $base || target
+            WHEN starts_with(target, 'http://') OR starts_with(target, 'https://') THEN target END AS url,
+       CASE WHEN fits THEN answer[2:4]::SMALLINT END AS status,
+       CASE WHEN fits AND NOT starts_with(request, 'HEAD') THEN TRY_CAST(answer[6:] AS BIGINT) END AS size,
+       make_timestamp_ms(epoch_ms(
+           try_strptime(front[instr(front, '[') + 1 : instr(front, '[') + 26], '%d/%b/%Y:%H:%M:%S %z')
+       )) AS fetched_at
+FROM part
+"""
+
+
+def _unescape(text: str) -> str:
+    r"""What the client sent, where the server wrote it with escapes.
+
+    >>> _unescape(r'/a\"b\xc3\xa9')
+    '/a"bé'
+    """
+    if "\\" not in text:
+        return text
+
+    def byte(match: re.Match[str]) -> str:
+        seq = match[1]
+        return chr(int(seq[1:], 16)) if len(seq) == 3 else {"n": "\n", "t": "\t", "r": "\r"}.get(seq, seq)
+
+    # Escapes stand for bytes: to Latin-1 and back, so that two of them may form one letter.
+    raw = ESCAPE.sub(byte, text.encode("utf-8", "surrogateescape").decode("latin-1"))
+    return raw.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+
+
+def _host(front: str) -> str | None:
+    """The base URL of a virtual host at the beginning of a line."""
+    match = VHOST.match(front)
+    if match is None:
+        return None
+    host, port = match["host"], match["port"]
+    scheme = "https" if port == "443" else "http"
+    return f"{scheme}://{host}" + (f":{port}" if port not in (None, "80", "443") else "")
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return moment(datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z"))
+    except ValueError:
+        return None
+
+
+def _match(line: str) -> re.Match[str] | None:
+    return LINE.match(line) or LOOSE.match(line)
+
+
+def parse(line: str, options: Options) -> dict[str, Any] | None:
+    """One line as a raw record; None when it is no log line, empty when it says nothing about a page.
+
+    >>> parse('::1 - - [29/Feb/2024:12:00:00 +0200] "GET /a HTTP/1.1" 200 7 "-" "x"', Options(host="example.com"))
+    {'url': 'http://example.com/a', 'status': 200, 'size': 7, 'fetched_at': datetime.datetime(2024, 2, 29, 10, 0)}
+    """
+    match = _match(line)
+    if match is None:
+        return None
+    request = REQUEST.fullmatch(_unescape(match["request"]))
+    if request is None or request[1] not in ("GET", "HEAD"):
+        return {}
+    url: str | None = valid(request[2])
+    assert url is not None
+    if url.startswith("/"):
+        base = _host(match["front"])
+        url = base + url if base else options.absolute(url)
+    elif not ABSOLUTE.match(url):
+        return {}
+    # The answer to HEAD has no body: its size says nothing.
+    known = match["size"] not in (None, "-") and request[1] == "GET"
+    size = int(match["size"][:18]) if known else None
+    return {"url": url, "status": int(match["status"]), "size": size, "fetched_at": _time(match["time"])}
+
+
+def sniff(head: Head) -> float:
+    """Lines with a bracketed time, a quoted request, a status and a size."""
+    return head.share(sum(_match(line) is not None for line in head.lines))
+
+
+def _as_array(block: bytes) -> pa.Array:
+    """The lines of a block as strings, without copying: offsets are where the newlines are."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
+    offsets = np.concatenate(([0], ends)).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    return pa.Array.from_buffers(pa.string(), len(ends), buffers)
+
+
+def read(source: Source, options: Options, tally: Tally) -> Iterator[pa.RecordBatch]:
+    """The GET and HEAD requests of a log as raw records; others are counted as skipped."""
+    head = Head(source.head())
+    matches = [m for m in map(_match, head.lines) if m]
+    hosted = sum(VHOST.match(m["front"]) is not None for m in matches) * 2 > len(matches)
+    with duckdb.connect() as db:
+        for number, block in source.lines():
+            try:
+                block.decode()
+            except UnicodeDecodeError:
+                # Percent-encode what is no UTF-8 right here: DuckDB and Arrow hold valid text only.
+                block = valid(block.decode("utf-8", "surrogateescape").replace("\0", "")).encode()
+            lines = _as_array(block)
+            if hosted:
+                yield from _slowly(lines, range(len(lines)), number, options, tally)
+                continue
+            db.register("block", pa.table({"line": lines}))
+            plain = db.sql(PLAIN, params={"base": options.base}).to_arrow_table().combine_chunks()
+            good = plain.column("url").is_valid()
+            tally.lines += pc.sum(good).as_py() or 0
+            odd = np.flatnonzero(~good.to_numpy())
+            for batch in plain.filter(good).to_batches():
+                yield batch
+            yield from _slowly(lines, odd, number, options, tally)
+
+
+def _slowly(
+    lines: pa.Array, which: Any, number: int, options: Options, tally: Tally
+) -> Iterator[pa.RecordBatch]:
+    """The lines that are not plain, one by one."""
+    rows = []
+    for i in which:
+        text = lines[int(i)].as_py().strip("\r\n\0")
+        if not text.strip():
+            continue
+        tally.lines += 1
+        record = parse(text, options)
+        if record is None:
+            tally.bad(number + int(i), "no access log line", text)
+        elif not record:
+            tally.skipped += 1
+        elif record["url"] is None:
+            tally.hostless(number + int(i), text)
+        else:
+            rows.append(record)
+    yield to_batch(rows)
