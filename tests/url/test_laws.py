@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from hypothesis import example, given
@@ -29,18 +30,22 @@ from undust.url import (
 anything = st.text(st.characters(), max_size=60) | st.text("ab1:/?#&;=@[]%.7eE\\ \udcff", max_size=40)
 
 
+SCHEMES = ["http://", "https://", "HTTP://", "ftp://", "//", "mailto:", "", "http:/", "x://"]
+HOSTS = ["example.com", "WWW.Example.co.uk", "u:p@h", "[::1]", "bücher.example", "", "1.2.3.4"]
+HOSTS += ["h%41%2f%c3", "a..b.", "%%41"]
+PORTS = ["", "", "", ":", ":80", ":443", ":8080", ":x"]
+PIECES = [*"/.;=&?#%+ aZ1é", "..", "%2e", "%2E", "%7e", "%2f", "%%37", "%4", "//", "/./", "a=1", "b"]
+PIECES += ["x;y=1", "\udce9", "&amp;", ";jsessionid=1F", "%zz", ";a=b;c=d"]
+
+
 @st.composite
 def near_urls(draw: st.DrawFn) -> str:
     """Strings that look like URLs, odd spots included."""
-    scheme = draw(
-        st.sampled_from(["http://", "https://", "HTTP://", "ftp://", "//", "mailto:", "", "http:/", "x://"])
-    )
-    host = draw(st.sampled_from(["example.com", "WWW.Example.co.uk", "u:p@h", "[::1]", "bücher.example", "", "1.2.3.4",
-                                 "h%41%2f%c3", "a..b.", "%%41"]))  # fmt: skip
-    port = draw(st.sampled_from(["", "", "", ":", ":80", ":443", ":8080", ":x"]))
-    pieces = [*"/.;=&?#%+ aZ1é", "..", "%2e", "%2E", "%7e", "%2f", "%%37", "%4", "//", "/./", "a=1", "b", "x;y=1",
-              "\udce9", "&amp;", ";jsessionid=1F", "%zz"]  # fmt: skip
-    return scheme + host + port + "".join(draw(st.lists(st.sampled_from(pieces), max_size=20)))
+    scheme = draw(st.sampled_from(SCHEMES))
+    host = draw(st.sampled_from(HOSTS))
+    port = draw(st.sampled_from(PORTS))
+    pieces = st.sampled_from(PIECES)
+    return scheme + host + port + "".join(draw(st.lists(pieces, max_size=20)))
 
 
 urls = near_urls() | anything
@@ -137,7 +142,7 @@ def test_normal_never_decodes_a_separator(url: str) -> None:
 def test_tokens_are_the_url_cut(url: str) -> None:
     start, *tokens, end = tokenize(url)
     assert (start, end) == ("^", "$") and "".join(tokens) == url
-    for left, right in zip(tokens, tokens[1:], strict=False):
+    for left, right in itertools.pairwise(tokens):
         assert not (left[-1].isalnum() and right[0].isalnum())
 
 
