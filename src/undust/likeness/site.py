@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from undust.likeness.components import compact, components
 from undust.likeness.labels import Labels, label_site
 from undust.likeness.seen import Seen, column, see
-from undust.url import SiteTable, normal, registrable_domain, split_authority
+from undust.url import SiteTable, host_labels, normal, split_authority
 
 SiteKey = Literal["host", "domain", "all"]
 
@@ -130,7 +130,7 @@ def split_sites(pages: pa.Table, site_key: SiteKey = "host", *, aliases: bool = 
     if site_key == "all":
         group = np.zeros(len(hosts), dtype=np.int64)
     elif site_key == "domain" or aliases:
-        domains = [registrable_domain(_bare(h)) or h for h in hosts]
+        domains = [_domain(h) for h in hosts.tolist()]
         group = np.unique(np.array(domains, dtype=object), return_inverse=True)[1]
     else:
         group = np.arange(len(hosts))
@@ -197,8 +197,10 @@ def _number(pages: pa.Table, name: str) -> pa.Array:
     return pages[name].combine_chunks().cast(pa.int64())
 
 
-def _bare(host: str) -> str:
-    return host if host.endswith("]") else host.rsplit(":", 1)[0]
+def _domain(host: str) -> str:
+    """Registrable domain of a host that may carry a port."""
+    bare = host if host.endswith("]") else host.rsplit(":", 1)[0]
+    return host_labels(bare)[0] if bare else host
 
 
 def _name(
@@ -208,8 +210,7 @@ def _name(
     if site_key == "all":
         return "*"
     if site_key == "domain":
-        host = _bare(str(hosts[members[0]]))
-        return registrable_domain(host) or host
+        return _domain(str(hosts[members[0]]))
     return str(hosts[members[np.argmax(weight[members])]])
 
 
