@@ -1,0 +1,31 @@
+"""The one rule language: rules, the rule book they are kept in, and the canonicalizer compiled from it.
+
+`docs/rules.md` is the reference of the language.
+"""
+
+from .book import RuleBook, SiteRules
+from .canonicalizer import Canonicalizer, Explanation
+from .compiled import CompiledRule, Trigger, compile_rule, trigger
+from .mutable import MutableUrl
+from .pattern import escape
+from .refinement import refined_by, refines, substitution_refines
+from .rule import Evidence, Rule, Scope
+
+__all__ = [
+    "Canonicalizer",
+    "CompiledRule",
+    "Evidence",
+    "Explanation",
+    "MutableUrl",
+    "Rule",
+    "RuleBook",
+    "Scope",
+    "SiteRules",
+    "Trigger",
+    "compile_rule",
+    "escape",
+    "refined_by",
+    "refines",
+    "substitution_refines",
+    "trigger",
+]

@@ -1,0 +1,475 @@
+"""A rule made ready to run: its tests and edits as closures, and the trigger without which it cannot fire."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from undust.errors import BookError
+from undust.rules.conversion import Growth
+from undust.rules.mutable import MutableUrl, escape_chars, reader
+from undust.rules.pattern import MAX_TEXT, Template, parse_key, parse_pattern, parse_template
+from undust.rules.rule import Condition, Rule, Scope
+from undust.url import Key, host_labels, split_segment
+
+Test = Callable[[MutableUrl, dict[str, str]], bool]
+Value = Callable[[MutableUrl, Mapping[str, str]], str | None]
+Write = Callable[[MutableUrl, str | None], bool]
+
+# Coarse before fine, so that `path` and `query[title]` can be written by one rule.
+_WRITE_ORDER = ("url", "scheme", "host", "port", "path", "matrix", "query", "fragment")
+
+
+class Trigger(NamedTuple):
+    """What must be present for a rule to change a URL: one of `values`.
+
+    `kind`: `query` (a parameter of that name), `path` (the whole path), `segment` (a segment of the path),
+    `text` (a substring of the URL).
+    """
+
+    kind: str
+    values: tuple[str, ...]
+
+
+class Edit(NamedTuple):
+    """One write of a rule: `value` is computed on the URL before the rule, None there means "does not fire"."""
+
+    key: Key
+    value: Value | None  # None: drop
+    write: Write
+    ignore: bool
+
+
+class CompiledRule:
+    """A rule ready to run; `apply` for one URL, `apply_parsed` for a URL that is being rewritten.
+
+    >>> rule = Rule(when={"path": "/wiki/{t}"}, do={"path": "/", "query[title]": "{t}"})
+    >>> compile_rule(rule).apply("http://example.org/wiki/Casino_Royale")
+    'http://example.org/?title=Casino_Royale'
+    """
+
+    __slots__ = ("_everywhere", "edits", "host_tests", "rule", "scope", "substitution", "tests", "trigger")
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.scope: Scope = rule.scope
+        self._everywhere = rule.scope == Scope()
+        self.tests = tuple(_compile_condition(key, value) for key, value in rule.when.items())
+        groups = _group_names(rule)
+        self.substitution = _compile_substitution(rule)
+        self.edits: tuple[Edit, ...] = () if self.substitution else tuple(_compile_edits(rule, groups))
+        self.trigger = trigger(rule)
+
+    def apply(self, url: str) -> str | None:
+        """The rewritten URL, or None when the rule does not fire or changes nothing."""
+        if self.trigger is not None and not any(value in url for value in self.trigger.values):
+            return None
+        parsed = MutableUrl(url)
+        if not self.covers(parsed) or not self.apply_parsed(parsed):
+            return None
+        out = str(parsed)
+        return None if out == url else out
+
+    def covers(self, u: MutableUrl) -> bool:
+        """Whether the URL lies in the rule's scope."""
+        if self._everywhere:
+            return True
+        scope = self.scope
+        if scope.path is not None and not scope.covers_path(u.path):
+            return False
+        if not scope.hosts and scope.domain is None:
+            return True
+        host = u.host
+        return host is not None and scope.covers_host(host, u.port)
+
+    def groups(self, u: MutableUrl) -> dict[str, str] | None:
+        """The text of the named groups when all conditions hold, else None."""
+        groups: dict[str, str] = {}
+        for test in self.tests:
+            if not test(u, groups):
+                return None
+        return groups
+
+    def apply_parsed(self, u: MutableUrl) -> bool:
+        """Rewrite `u`, which lies in the scope; False: nothing changed."""
+        groups = self.groups(u)
+        if groups is None:
+            return False
+        if self.substitution is not None:
+            text = str(u)
+            out = self.substitution(text)
+            if out is None or out == text or len(out) > u.limit:
+                return False
+            u.replace(out)
+            return True
+        if u.authority is None:
+            return False
+        todo: list[tuple[Edit, str | None]] = []
+        room = u.room()
+        try:
+            for edit in self.edits:
+                value = None
+                if edit.value is not None:
+                    value = edit.value(u, groups)
+                    if value is None:
+                        if edit.ignore:
+                            continue
+                        return False
+                    room -= len(value)
+                    if room < 0:
+                        return False
+                todo.append((edit, value))
+        except Growth:
+            return False
+        changed = False
+        segments: dict[int, str | None] = {}
+        for edit, value in todo:
+            if edit.key.kind == "path" and edit.key.position is not None:
+                segments[edit.key.position] = value
+            else:
+                changed |= edit.write(u, value)
+        if segments:
+            changed |= _write_segments(u, segments)
+        return changed
+
+
+@lru_cache(maxsize=65536)
+def compile_rule(rule: Rule) -> CompiledRule:
+    """Make a rule ready to run; BookError naming the rule and the field when it cannot be."""
+    try:
+        return CompiledRule(rule)
+    except BookError as error:
+        if error.rule is not None:
+            raise
+        raise BookError(error.why, rule=rule.id, field=error.field) from None
+
+
+def trigger(rule: Rule) -> Trigger | None:
+    """The cheapest thing that must be present for `rule` to change a URL; None when nothing is known.
+
+    >>> trigger(Rule(do={"query[sid]": None}))
+    Trigger(kind='query', values=('sid',))
+    >>> trigger(Rule(when={"path": "/viewtopic.php"}, do={"query": "{query|sort}"}))
+    Trigger(kind='path', values=('/viewtopic.php',))
+    """
+    swap = rule.do.get("substitute")
+    if isinstance(swap, Mapping):
+        return Trigger("text", (swap["from"],)) if swap["from"] else None
+    for key, condition in rule.when.items():
+        if key != "names" and (key == "path" or key.startswith("path[")):
+            values = _literal_values(key, condition)
+            # An empty literal is in every text: no trigger.
+            if values and all(values):
+                return Trigger("path" if key == "path" else "segment", values)
+    for key, condition in rule.when.items():
+        if key == "names" and condition:
+            return Trigger("query", (max(condition, key=lambda name: (len(name), name)),))
+        if key.startswith("query[") and condition is not None:
+            name = parse_key(key).name
+            if name:
+                return Trigger("query", (name,))
+    names = set()
+    for text, action in rule.do.items():
+        key_ = parse_key(text)
+        if key_.kind == "query" and key_.name and not isinstance(action, str):
+            names.add(key_.name)
+        else:
+            return _text_trigger(rule)
+    return Trigger("query", tuple(sorted(names)))
+
+
+# What a conversion looks for: without it, the conversion changes nothing.
+_CONVERSION_NEEDS = {
+    "amp": ("amp;",),
+    "decode": ("%",),
+    "dots": ("/.",),
+    "first": ("&", ";"),
+    "last": ("&", ";"),
+    "noblank": ("?",),
+    "noempty": ("?",),
+    "plus": ("+",),
+    "semi": (";",),
+    "slashes": ("//",),
+    "sort": ("&", ";"),
+    "unplus": ("%20",),
+}
+
+
+def _text_trigger(rule: Rule) -> Trigger | None:
+    """For `{"query": "{query|sort}"}` and its like: what the one conversion looks for."""
+    if len(rule.do) == 1:
+        ((key, action),) = rule.do.items()
+        if isinstance(action, str):
+            pieces = parse_template(action).pieces
+            if len(pieces) == 1 and not isinstance(pieces[0], str):
+                source, steps, _ = pieces[0].source, pieces[0].steps, pieces[0].converts
+                if source == parse_key(key) and len(steps) == 1:
+                    needs = _CONVERSION_NEEDS.get(steps[0])
+                    return Trigger("text", needs) if needs else None
+    for key, condition in rule.when.items():
+        if isinstance(condition, str) and parse_key(key).kind in ("path", "query", "url", "fragment"):
+            literal = max(parse_pattern(condition, parse_key(key)).literals, key=len)
+            if len(literal) > 1:
+                return Trigger("text", (literal,))
+    return None
+
+
+def _literal_values(key: str, condition: Condition) -> tuple[str, ...] | None:
+    if isinstance(condition, tuple):
+        return condition
+    if isinstance(condition, str):
+        literal = parse_pattern(condition, parse_key(key)).literal
+        return None if literal is None else (literal,)
+    return None
+
+
+def _group_names(rule: Rule) -> frozenset[str]:
+    names: list[str] = []
+    for key, condition in rule.when.items():
+        if key != "names" and isinstance(condition, str):
+            try:
+                names += [name for name in parse_pattern(condition, parse_key(key)).names if name]
+            except BookError as error:
+                raise BookError(error.why, field=error.field or f"when.{key}") from None
+    if len(names) != len(set(names)):
+        raise BookError("two conditions name the same group", field="when")
+    return frozenset(names)
+
+
+def _compile_condition(text: str, condition: Condition) -> Test:
+    if text == "names":
+        if not isinstance(condition, tuple):
+            raise BookError("names takes the list of parameter names that are present", field="when.names")
+        wanted = set(condition)
+        return lambda u, groups: u.names() == wanted
+    try:
+        key = parse_key(text)
+        read = reader(key)
+        if condition is None:
+            return lambda u, groups: read(u) is None
+        if isinstance(condition, tuple):
+            some = frozenset(condition)
+            return lambda u, groups: read(u) in some
+        if isinstance(condition, Mapping):
+            none_of = frozenset(condition["not"])
+            return lambda u, groups: (value := read(u)) is not None and value not in none_of
+        pattern = parse_pattern(condition, key)
+    except BookError as error:
+        raise BookError(error.why, field=f"when.{text}") from None
+    literal = pattern.literal
+    if literal is not None:
+        return lambda u, groups: read(u) == literal
+    names, match = pattern.names, pattern.match
+
+    def test(u: MutableUrl, groups: dict[str, str]) -> bool:
+        value = read(u)
+        found = None if value is None else match(value)
+        if found is None:
+            return False
+        for name, text in zip(names, found, strict=True):
+            if name:
+                groups[name] = text
+        return True
+
+    return test
+
+
+_WORD = r"[0-9A-Za-z\x80-\U0010ffff]"  # the alphanumeric characters of undust.url.tokenize
+_IS_WORD = re.compile(_WORD)
+
+
+def _compile_substitution(rule: Rule) -> Callable[[str], str | None] | None:
+    """DustBuster's substring substitution: whole tokens, first occurrence."""
+    swap = rule.do.get("substitute")
+    if swap is None:
+        return None
+    if len(rule.do) > 1:
+        raise BookError("a substitution stands alone in `do`", field="do.substitute")
+    assert isinstance(swap, Mapping)
+    old, new, start, end = swap["from"], swap["to"], swap["start"], swap["end"]
+    if max(len(old), len(new)) > MAX_TEXT:
+        raise BookError(f"longer than {MAX_TEXT} characters", field="do.substitute")
+    if not old and start == end:
+        raise BookError("`from` is empty: nobody knows where to put `to`", field="do.substitute.from")
+    before = r"\A" if start else rf"(?<!{_WORD})" if _IS_WORD.match(old) else ""
+    after = r"\Z" if end else rf"(?!{_WORD})" if _IS_WORD.match(old[-1:]) else ""
+    search = re.compile(before + re.escape(old) + after).search
+
+    def substitute(text: str) -> str | None:
+        if old not in text:
+            return None
+        found = search(text)
+        return None if found is None else text[: found.start()] + new + text[found.end() :]
+
+    return substitute
+
+
+def _compile_edits(rule: Rule, groups: frozenset[str]) -> list[Edit]:
+    keys = {text: _parse_written(text) for text in rule.do}
+    for whole in ("path", "host"):
+        if whole in rule.do and any(key.kind == whole and key.position is not None for key in keys.values()):
+            raise BookError(f"{whole} and a part of it cannot both be written", field=f"do.{whole}")
+    if "url" in rule.do and len(rule.do) > 1:
+        raise BookError("url stands alone in `do`", field="do.url")
+
+    def place(text: str) -> tuple[int, bool, int, str]:
+        key = keys[text]
+        # Labels of a host from the far end, so that dropping one does not renumber the next.
+        return _WRITE_ORDER.index(key.kind), key.name is not None, -(key.position or 0), text
+
+    out = []
+    drops: list[str] = []
+    for text in sorted(rule.do, key=place):
+        key, action = keys[text], rule.do[text]
+        if action is None and key.kind == "query" and key.name is not None and key.occurrence == 1:
+            drops.append(key.name)
+            continue
+        out.append(_compile_edit(text, key, action, groups))
+    if drops:
+        names = frozenset(drops)
+        # Dropped last: what `query` or another parameter became is settled by then.
+        out.append(Edit(Key("query", name=drops[0]), None, lambda u, value: u.drop_fields(names), False))
+    return out
+
+
+def _parse_written(text: str) -> Key:
+    try:
+        return parse_key(text)
+    except BookError as error:
+        raise BookError(error.why, field=f"do.{text}") from None
+
+
+_DROPPABLE = ("port", "query", "fragment", "matrix")
+
+
+def _compile_edit(text: str, key: Key, action: object, groups: frozenset[str]) -> Edit:
+    field = f"do.{text}"
+    write = _writer(key)
+    if action is None:
+        piece = key.position is not None and (key.kind, key.position) != ("host", 0)
+        if key.kind not in _DROPPABLE and not piece:
+            raise BookError("cannot be dropped, a URL needs it", field=field)
+        return Edit(key, None, write, False)
+    ignore = isinstance(action, Mapping)
+    try:
+        template = parse_template(
+            escape_template(action["ignore"]) if isinstance(action, Mapping) else str(action)
+        )
+    except BookError as error:
+        raise BookError(error.why, field=field) from None
+    for reference in template.references:
+        if isinstance(reference.source, str) and reference.source not in groups:
+            raise BookError(f"no condition has a group {{{reference.source}}}", field=field)
+    return Edit(key, _valuer(key, template, ignore), write, ignore)
+
+
+def escape_template(literal: str) -> str:
+    """A representative value is no template: braces mean themselves."""
+    return literal.replace("{", "{{").replace("}", "}}")
+
+
+def _read(u: MutableUrl) -> Callable[[Key], str | None]:
+    return lambda key: reader(key)(u)
+
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.\-]*\Z")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\\\[\]]+)\Z")
+_PORT = re.compile(r"[0-9]{1,5}\Z")
+
+
+def _valuer(key: Key, template: Template, ignore: bool) -> Value:
+    """The value to write, computed before anything is written; None: the rule does not fire."""
+    literal = template.literal
+    read_own = reader(key)
+    valid = {"scheme": _SCHEME, "host": _HOST, "port": _PORT}.get(key.kind)
+
+    def value(u: MutableUrl, groups: Mapping[str, str]) -> str | None:
+        if ignore and read_own(u) is None:
+            return None
+        text = literal if literal is not None else template.fill(_read(u), groups)
+        if text is None:
+            return None
+        if valid is not None:
+            text = text.lower()
+            if valid.match(text) is None:
+                return None
+        elif key.kind == "path" and key.position is not None:
+            if not -len(u.segments()) <= key.position <= len(u.segments()):
+                return None
+            text = escape_chars(text, "/?#;")
+        if key.kind == "host" and key.position is not None and key.position > len(host_labels(u.host or "")):
+            return None
+        return text
+
+    return value
+
+
+def _writer(key: Key) -> Write:
+    kind, position, name, occurrence = key
+    if kind == "url":
+        return lambda u, value: _write_url(u, value or "")
+    if kind == "scheme":
+        return lambda u, value: _write_scheme(u, value or "")
+    if kind == "host":
+        if position is None:
+            return lambda u, value: u.set_host(value or "")
+        return lambda u, value: _write_label(u, position, value)
+    if kind == "port":
+        return lambda u, value: u.set_port(value)
+    if kind == "path":
+        return lambda u, value: u.set_path(value or "/")
+    if kind == "matrix":
+        assert name is not None
+        return lambda u, value: u.set_matrix(name, occurrence, value)
+    if kind == "query":
+        if name is None:
+            return lambda u, value: u.set_query(value)
+        return lambda u, value: (
+            u.drop_field(name, occurrence) if value is None else u.set_field(name, occurrence, value)
+        )
+    return lambda u, value: _write_fragment(u, value)
+
+
+def _write_url(u: MutableUrl, value: str) -> bool:
+    if str(u) == value:
+        return False
+    u.replace(value)
+    return True
+
+
+def _write_scheme(u: MutableUrl, value: str) -> bool:
+    changed = u.scheme != value
+    u.scheme = value
+    return changed
+
+
+def _write_fragment(u: MutableUrl, value: str | None) -> bool:
+    changed = u.fragment != value
+    u.fragment = value
+    return changed
+
+
+def _write_label(u: MutableUrl, position: int, value: str | None) -> bool:
+    labels: list[str] = list(host_labels(u.host or ""))
+    if position >= len(labels) and value is None:
+        return False
+    labels[position : position + 1] = [] if value is None else [value]
+    return u.set_host(".".join(reversed(labels)))
+
+
+def _write_segments(u: MutableUrl, edits: dict[int, str | None]) -> bool:
+    """Set and drop several segments at once; positions are those of the path before."""
+    segments: list[str | None] = list(u.segments())
+    size = len(segments)
+    for position, value in sorted(edits.items()):
+        place = position if position >= 0 else size + position
+        if place == size and value is not None and position >= 0:
+            segments.append(value)
+        elif 0 <= place < size:
+            old = segments[place]
+            if value is not None and old is not None and ";" in old:
+                value += old[len(split_segment(old)[0]) :]
+            segments[place] = value
+    return u.set_segments([segment for segment in segments if segment is not None])

@@ -1,0 +1,267 @@
+"""A URL under rewriting: the five components, each taken apart only when a rule asks for its pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from undust.rules.conversion import MAX_GROWTH
+from undust.url import (
+    Key,
+    Parts,
+    host_labels,
+    join_authority,
+    lower_host,
+    parse,
+    query_separator,
+    split_authority,
+    split_path,
+    split_segment,
+    unparse,
+)
+
+
+class MutableUrl:
+    """Read and write a URL by key; `str()` gives the URL as it now stands.
+
+    Writing never changes what a neighbouring component is: a delimiter that would (a `?` in a path, a `&` in
+    the value of a parameter) is percent-encoded, so the text read anew has the same components.
+
+    >>> u = MutableUrl("http://example.com/wiki/A&B")
+    >>> u.set_path("/index.php"), u.set_field("title", 1, "A&B"), str(u)
+    (True, True, 'http://example.com/index.php?title=A%26B')
+    """
+
+    __slots__ = ("_fields", "_host", "_segments", "authority", "fragment", "limit", "path", "query", "scheme")
+
+    def __init__(self, text: str, limit: int | None = None) -> None:
+        self.limit = 2 * len(text) + MAX_GROWTH if limit is None else limit
+        self.replace(text)
+
+    def replace(self, text: str) -> None:
+        """Become another URL."""
+        self.scheme, self.authority, self.path, self.query, self.fragment = parse(text)
+        self._host: tuple[str | None, str, str | None] | None = None
+        self._segments: list[str] | None = None
+        self._fields: list[str] | None = None
+
+    def __str__(self) -> str:
+        return unparse(Parts(self.scheme, self.authority, self.path, self.query, self.fragment))
+
+    def room(self) -> int:
+        """How many characters may be added yet: whatever a book says, a URL stays of the order of its length."""
+        used = len(self.authority or "") + len(self.path) + len(self.query or "") + len(self.fragment or "")
+        return self.limit - used
+
+    # -- host ------------------------------------------------------------
+
+    def authority_parts(self) -> tuple[str | None, str, str | None]:
+        """(userinfo, host in lower case, port); the URL must have an authority."""
+        if self._host is None:
+            userinfo, host, port = split_authority(self.authority or "")
+            self._host = userinfo, lower_host(host), port
+        return self._host
+
+    @property
+    def host(self) -> str | None:
+        return None if self.authority is None else self.authority_parts()[1]
+
+    @property
+    def port(self) -> str | None:
+        return None if self.authority is None else self.authority_parts()[2]
+
+    def set_host(self, host: str) -> bool:
+        userinfo, old, port = self.authority_parts()
+        if host == old:
+            return False
+        self.authority = join_authority(userinfo, host, port)
+        self._host = None
+        return True
+
+    def set_port(self, port: str | None) -> bool:
+        userinfo, host, old = self.authority_parts()
+        if port == old:
+            return False
+        self.authority = join_authority(userinfo, host, port)
+        self._host = None
+        return True
+
+    # -- path ------------------------------------------------------------
+
+    def segments(self) -> list[str]:
+        """The raw segments, path parameters included; do not change the list."""
+        if self._segments is None:
+            self._segments = split_path(self.path)
+        return self._segments
+
+    def segment(self, position: int) -> str | None:
+        segments = self.segments()
+        if not -len(segments) <= position < len(segments):
+            return None
+        segment = segments[position]
+        return split_segment(segment)[0] if ";" in segment else segment
+
+    def set_path(self, path: str) -> bool:
+        if not path.startswith("/"):
+            path = "/" + path
+        if "?" in path or "#" in path:
+            path = path.replace("?", "%3F").replace("#", "%23")
+        if path == self.path:
+            return False
+        self.path = path
+        self._segments = None
+        return True
+
+    def set_segments(self, segments: list[str]) -> bool:
+        return self.set_path("/" + "/".join(segments))
+
+    def matrix(self, name: str, occurrence: int) -> str | None:
+        for segment in self.segments():
+            if ";" in segment:
+                for field in split_segment(segment)[1]:
+                    found, _, value = field.partition("=")
+                    if field and found == name:
+                        occurrence -= 1
+                        if not occurrence:
+                            return value
+        return None
+
+    def set_matrix(self, name: str, occurrence: int, value: str | None) -> bool:
+        """Set or drop (None) a path parameter; an absent one is not added. 1 with None: drop all of that name."""
+        out, seen = [], 0
+        for segment in self.segments():
+            base, fields = split_segment(segment) if ";" in segment else (segment, [])
+            kept = [base]
+            for field in fields:
+                found, _, old = field.partition("=")
+                if field and found == name:
+                    seen += 1
+                    if value is None and (occurrence == 1 or seen == occurrence):
+                        continue
+                    if value is not None and seen == occurrence and value != old:
+                        field = f"{name}={escape_chars(value, '/?#;')}"
+                kept.append(field)
+            out.append(";".join(kept))
+        return seen > 0 and self.set_segments(out)
+
+    # -- query ------------------------------------------------------------
+
+    def fields(self) -> list[str]:
+        """The raw fields; do not change the list."""
+        if self._fields is None:
+            self._fields = [] if self.query is None else self.query.split(query_separator(self.query))
+        return self._fields
+
+    def field(self, name: str, occurrence: int = 1) -> str | None:
+        """The value of a parameter; `""` when it has none, None when it is absent."""
+        for field in self.fields():
+            found, _, value = field.partition("=")
+            if found == name and field:
+                occurrence -= 1
+                if not occurrence:
+                    return value
+        return None
+
+    def names(self) -> set[str]:
+        return {field.partition("=")[0] for field in self.fields() if field}
+
+    def set_query(self, query: str | None) -> bool:
+        """Set the whole query; an empty one goes together with its `?`."""
+        query = query.replace("#", "%23") if query else None
+        if query == self.query:
+            return False
+        self.query = query
+        self._fields = None
+        return True
+
+    def drop_fields(self, names: frozenset[str]) -> bool:
+        """Drop every field with one of these names; when none is left the `?` goes too."""
+        fields = self.fields()
+        kept = [field for field in fields if not field or field.partition("=")[0] not in names]
+        return len(kept) < len(fields) and self._join(kept)
+
+    def drop_field(self, name: str, occurrence: int) -> bool:
+        """Drop one of several fields of a name."""
+        place = self._place(name, occurrence)
+        if place is None:
+            return False
+        fields = self.fields()
+        return self._join(fields[:place] + fields[place + 1 :])
+
+    def set_field(self, name: str, occurrence: int, value: str) -> bool:
+        """Set the value of a parameter; an absent one is added at the end."""
+        if self.field(name, occurrence) == value:
+            return False
+        place = self._place(name, occurrence)
+        fields = list(self.fields())
+        # Alone in the query, or among fields separated by `;`, a `;` of the value would separate.
+        alone = len(fields) + (place is None) < 2 or query_separator(self.query or "") == ";"
+        field = f"{name}={escape_chars(value, '&#;' if alone else '&#')}"
+        if place is None:
+            fields.append(field)
+        else:
+            fields[place] = field
+        return self._join(fields)
+
+    def _place(self, name: str, occurrence: int) -> int | None:
+        for place, field in enumerate(self.fields()):
+            if field and field.partition("=")[0] == name:
+                occurrence -= 1
+                if not occurrence:
+                    return place
+        return None
+
+    def _join(self, fields: list[str]) -> bool:
+        query = query_separator(self.query or "").join(fields) if fields else None
+        if query == self.query:
+            return False
+        self.query = query
+        self._fields = None
+        return True
+
+
+def escape_chars(text: str, chars: str) -> str:
+    """Percent-encode the given characters only."""
+    for char in chars:
+        if char in text:
+            text = text.replace(char, f"%{ord(char):02X}")
+    return text
+
+
+Reader = Callable[[MutableUrl], str | None]
+
+
+def reader(key: Key) -> Reader:
+    """The function that reads one key of a URL.
+
+    >>> from undust.url import split_key
+    >>> reader(split_key("path[-1]"))(MutableUrl("http://example.com/a/b;s=1"))
+    'b'
+    """
+    kind, position, name, occurrence = key
+    if kind == "url":
+        return str
+    if kind == "scheme":
+        return lambda u: None if u.scheme is None else u.scheme.lower()
+    if kind == "host":
+        if position is None:
+            return lambda u: u.host
+        return lambda u: _label(u.host, position)
+    if kind == "port":
+        return lambda u: u.port
+    if kind == "path":
+        if position is None:
+            return lambda u: u.path
+        return lambda u: u.segment(position)
+    if kind == "matrix":
+        assert name is not None
+        return lambda u: u.matrix(name, occurrence)
+    if kind == "query":
+        if name is None:
+            return lambda u: u.query
+        return lambda u: u.field(name, occurrence)
+    return lambda u: u.fragment
+
+
+def _label(host: str | None, position: int) -> str | None:
+    labels = () if host is None else host_labels(host)
+    return labels[position] if position < len(labels) else None
