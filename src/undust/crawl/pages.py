@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
-PAGE_SCHEMA = pa.schema(
-    [
-        pa.field("url", pa.string(), nullable=False),
-        pa.field("status", pa.int16()),
-        pa.field("location", pa.string()),
-        pa.field("size_min", pa.int64()),
-        pa.field("size_max", pa.int64()),
-        pa.field("hits", pa.int64(), nullable=False),
-        pa.field("content_type", pa.string()),
-        pa.field("digest", pa.string()),
-        pa.field("sketch", pa.list_(pa.uint64())),
-        pa.field("sketch_kind", pa.string()),
-        pa.field("canonical", pa.string()),
-        pa.field("importance", pa.float64()),
-        pa.field("cluster", pa.string()),
-        pa.field("soft", pa.bool_()),
-        pa.field("text_len", pa.int64()),
-        pa.field("fetched_at", pa.string()),
-    ]
-)
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("url", pa.string(), nullable=False),
+    pa.field("status", pa.int16()),
+    pa.field("location", pa.string()),
+    pa.field("size_min", pa.int64()),
+    pa.field("size_max", pa.int64()),
+    pa.field("hits", pa.int64(), nullable=False),
+    pa.field("content_type", pa.string()),
+    pa.field("digest", pa.string()),
+    pa.field("sketch", pa.list_(pa.uint64())),
+    pa.field("sketch_kind", pa.string()),
+    pa.field("canonical", pa.string()),
+    pa.field("importance", pa.float64()),
+    pa.field("cluster", pa.string()),
+    pa.field("soft", pa.bool_()),
+    pa.field("text_len", pa.int64()),
+    pa.field("fetched_at", pa.string()),
+]
+PAGE_SCHEMA = pa.schema(_FIELDS)
 """One row per distinct URL, sorted by URL (code points)."""
 
 
@@ -52,8 +52,8 @@ class BadLine:
 class ReadStats:
     """What was read, and what was not.
 
-    `lines` counts the non-empty lines (or rows); each is a record, bad (could not be read) or skipped (could be
-    read but says nothing about a page: a POST, a comment, an aborted request).
+    `lines` counts the non-empty lines (or rows); each is a record, bad (could not be read) or skipped (could
+    be read, but says nothing about a page: a POST, a comment, an aborted request).
 
     >>> ReadStats(lines=100, records=97, bad=3).bad_ratio
     0.03

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import glob
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 from undust.crawl.aggregate import Aggregator
 from undust.crawl.detect import detect
 from undust.crawl.formats import Options, load
+from undust.crawl.formats.columns import from_table
+from undust.crawl.formats.records import ABSOLUTE, Numbered, lookup, to_batches
 from undust.crawl.pages import Crawl
 from undust.crawl.source import Source
 from undust.crawl.tally import Tally
@@ -22,8 +24,6 @@ from undust.errors import InputError, UsageError
 
 Sketcher = Callable[[list[str]], list[list[int]]]
 """Texts to min-hashes."""
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def read(
@@ -44,8 +44,8 @@ def read(
     Parameters
     ----------
     inputs
-        A path, a glob, a directory, `-` (standard input), a list of these or of URLs, a pandas or Polars DataFrame,
-        an Arrow table, or another `Crawl`.
+        A path, a glob, a directory, `-` (standard input), URLs, records (dicts), a list of any of these, a
+        pandas or Polars DataFrame, an Arrow table, or another `Crawl`.
     format
         Force a format; by default each input's first lines decide.
     host
@@ -59,7 +59,7 @@ def read(
     rejects
         A file that gets every line that could not be read, as it stood.
     sketcher, sketch_kind
-        What turns visible texts into sketches, and the name of that algorithm. Without it text is left unused.
+        What turns visible texts into sketches, and the name of that algorithm. Without it text is unused.
 
     Examples
     --------
@@ -81,55 +81,94 @@ def read(
 
 
 def _batches(inputs: Any, format: str | None, options: Options, tally: Tally) -> Iterator[pa.RecordBatch]:
-    for item in _items(inputs):
-        with _closing(item) as source:
-            name = format or detect(source)
-            tally.start(source.name, name or "empty")
-            source.note = tally.note
-            if name is not None:
-                yield from load(name).read(source, options, tally)
+    for item in _items(inputs, options):
+        if isinstance(item, str):
+            source = Source.open(item)
+            try:
+                name = format or detect(source)
+                tally.start(source.name, name or "empty")
+                source.note = tally.note
+                if name is not None:
+                    yield from load(name).read(source, options, tally)
+            finally:
+                source.close()
+        elif isinstance(item, list):
+            tally.start("<records>", "records")
+            yield from to_batches(_counted(item, tally), options, tally)
+        else:
+            tally.start("<table>", "table")
+            yield from from_table(item, options, tally)
 
 
-class _closing:
-    def __init__(self, item: Source | str | Path) -> None:
-        self.source = item if isinstance(item, Source) else Source.open(item)
+def _items(inputs: Any, options: Options) -> Iterator[str | list[Any] | Any]:
+    """The inputs one by one: names of files, lists of URLs or records, tables.
 
-    def __enter__(self) -> Source:
-        return self.source
+    What the user named comes as named, the files of a directory or glob by name.
+    """
+    if isinstance(inputs, Crawl):
+        yield inputs.pages
+    elif isinstance(inputs, str | Path):
+        if isinstance(inputs, str) and _is_url(inputs, options):
+            yield [inputs]
+        else:
+            yield from _files(str(inputs))
+    elif (table := _table(inputs)) is not None:
+        yield table
+    else:
+        try:
+            given = inputs.to_pylist() if hasattr(inputs, "to_pylist") else list(inputs)
+        except TypeError:
+            raise UsageError(f"cannot read pages from a {type(inputs).__name__}") from None
+        for records, run in groupby(given, lambda i: isinstance(i, Mapping) or _is_url(i, options)):
+            if records:
+                yield list(run)
+            else:
+                for item in run:
+                    if item is inputs:
+                        raise UsageError(f"cannot read pages from {item!r}")
+                    yield from _items(item, options)
 
-    def __exit__(self, *_: object) -> None:
-        self.source.close()
+
+def _is_url(item: Any, options: Options) -> bool:
+    if not isinstance(item, str):
+        return False
+    return bool(ABSOLUTE.match(item)) or (bool(options.host) and item[:1] == "/" and not Path(item).exists())
 
 
-def _items(inputs: Any) -> Iterator[Source | Path | str]:
-    """The inputs one by one, in a fixed order: what the user named as named, files of a directory by name."""
-    if isinstance(inputs, str | Path):
-        yield from _files(str(inputs))
-        return
-    given = list(inputs)
-    urls = [i for i in given if isinstance(i, str) and _URL.match(i)]
-    if urls:
-        data = "\n".join(urls).encode("utf-8", "surrogateescape")
-        yield Source.of(data, "<urls>")
-    for i in given:
-        if not (isinstance(i, str) and _URL.match(i)):
-            yield from _items(i)
+def _table(inputs: Any) -> Any:
+    """A DataFrame or Arrow table as Arrow; None when it is none, records when Arrow cannot hold it."""
+    if isinstance(inputs, pa.Table | pa.RecordBatchReader):
+        return inputs
+    if not (hasattr(inputs, "__arrow_c_stream__") or hasattr(inputs, "columns")) or hasattr(inputs, "name"):
+        return None  # a Series has a name, and is a list
+    try:
+        return pa.table(inputs)
+    except (pa.ArrowException, TypeError, ValueError):
+        # Columns of mixed types, as pandas has them.
+        return inputs.to_dict("records") if hasattr(inputs, "iloc") else None
+
+
+def _counted(records: list[Any], tally: Tally) -> Iterator[Numbered]:
+    for i, record in enumerate(records, 1):
+        tally.lines += 1
+        yield i, str(record), lookup(record) if isinstance(record, Mapping) else {"url": record}
 
 
 def _files(name: str) -> Iterator[str]:
     if name == "-":
         yield name
     elif Path(name).is_dir():
-        files = sorted(p for p in Path(name).rglob("*") if p.is_file() and not p.name.startswith((".", "_")))
+        # Hidden files and the `_SUCCESS` of data sets are no inputs.
+        files = sorted(p for p in Path(name).rglob("*") if p.is_file() and p.name[0] not in "._")
         if not files:
             raise InputError(name, None, "no files in this directory")
         yield from map(str, files)
     elif not Path(name).exists() and glob.has_magic(name):
-        files_ = sorted(glob.glob(name, recursive=True))
-        if not files_:
+        names = sorted(glob.glob(name, recursive=True))
+        if not names:
             raise InputError(name, None, "no file matches")
-        for file in files_:
-            yield from _files(file)
+        for found in names:
+            yield from _files(found)
     else:
         yield name
 
@@ -139,11 +178,11 @@ def _sketched(batch: pa.RecordBatch, sketcher: Sketcher | None, kind: str | None
     columns = {name: batch.column(name) for name in batch.schema.names if name != "text"}
     text = batch.column("text")
     if "text_len" not in columns:
-        columns["text_len"] = pc.utf8_length(text).cast(pa.int64())
+        columns["text_len"] = pa.array(pc.utf8_length(text)).cast(pa.int64())  # type: ignore[call-overload]  # stubs lack it
     if sketcher is not None:
         n = batch.num_rows
-        sketches = columns["sketch"].to_pylist() if "sketch" in columns else [None] * n
-        kinds = columns["sketch_kind"].to_pylist() if "sketch_kind" in columns else [None] * n
+        sketches: list[Any] = columns["sketch"].to_pylist() if "sketch" in columns else [None] * n
+        kinds: list[Any] = columns["sketch_kind"].to_pylist() if "sketch_kind" in columns else [None] * n
         which = [i for i, known in enumerate(text.is_valid().to_pylist()) if known and sketches[i] is None]
         for i, sketch in zip(which, sketcher([text[i].as_py() for i in which]), strict=True):
             sketches[i], kinds[i] = list(map(int, sketch)) or None, kind

@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import zstandard
 
@@ -102,20 +102,20 @@ class Source:
     >>> source.head()
     b'a\\nb'
     >>> list(source.lines())
-    [(1, b'a\\nb\\n')]
+    [(1, b'a\\n'), (2, b'b\\n')]
     """
 
-    def __init__(self, name: str, open: Callable[[], BinaryIO], path: Path | None = None) -> None:
+    def __init__(self, name: str, file: io.BufferedReader, path: Path | None = None) -> None:
         self.name, self.path = name, path
         self.note: Note = lambda what: None
-        self._file = open()
+        self._file = file
         self._blocks = self._unpack()
         self._ahead: list[bytes] = []
 
     @classmethod
     def of(cls, data: bytes, name: str) -> Source:
         """A source from bytes in memory."""
-        return cls(name, lambda: io.BytesIO(data))
+        return cls(name, io.BufferedReader(io.BytesIO(data)))
 
     @classmethod
     def open(cls, path: str | Path) -> Source:
@@ -127,9 +127,9 @@ class Source:
         undust.errors.InputError: missing.log: no such file
         """
         if str(path) == "-":
-            return cls("<stdin>", lambda: sys.stdin.buffer)
+            return cls("<stdin>", cast(io.BufferedReader, sys.stdin.buffer))
         try:
-            return cls(str(path), lambda: Path(path).open("rb"), Path(path))
+            return cls(str(path), Path(path).open("rb"), Path(path))
         except FileNotFoundError:
             raise InputError(str(path), None, "no such file") from None
         except OSError as error:
@@ -138,9 +138,9 @@ class Source:
     def _unpack(self) -> Iterator[bytes]:
         file = self._file
         try:
-            first = file.read(4)
+            first = file.peek(4)
             unpack = next((f for magic, f in PACKED.items() if first.startswith(magic)), _plain)
-            blocks = unpack(_Rejoined(first, file), lambda what: self.note(what))
+            blocks = unpack(file, lambda what: self.note(what))
             start = next(blocks, b"")
             if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 yield from _transcode(_chain(start, blocks), "utf-16")
@@ -194,22 +194,6 @@ class Source:
         """Let go of the file."""
         if self.path is not None:
             self._file.close()
-
-
-class _Rejoined(io.RawIOBase):
-    """A file with some bytes put back in front."""
-
-    def __init__(self, first: bytes, file: BinaryIO) -> None:
-        self._first, self._rest = first, file
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        out, self._first = self._first, b""
-        if size < 0:
-            return out + self._rest.read()
-        return out + self._rest.read(size - len(out))
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

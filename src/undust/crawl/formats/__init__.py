@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import pyarrow as pa
 
@@ -18,32 +18,38 @@ from undust.crawl.source import Source
 from undust.crawl.tally import Tally
 from undust.errors import UsageError
 
-RAW_SCHEMA = pa.schema(
-    [
-        pa.field("url", pa.string(), nullable=False),  # absolute; undecodable bytes percent-encoded
-        pa.field("status", pa.int16()),
-        pa.field("location", pa.string()),
-        pa.field("size", pa.int64()),
-        pa.field("size_max", pa.int64()),  # where the record is a range already
-        pa.field("hits", pa.int64()),  # null: 1
-        pa.field("content_type", pa.string()),
-        pa.field("digest", pa.string()),
-        pa.field("sketch", pa.list_(pa.uint64())),
-        pa.field("sketch_kind", pa.string()),
-        pa.field("text", pa.string()),  # sketched on reading, not kept
-        pa.field("canonical", pa.string()),
-        pa.field("importance", pa.float64()),
-        pa.field("cluster", pa.string()),
-        pa.field("soft", pa.bool_()),
-        pa.field("text_len", pa.int64()),
-        pa.field("fetched_at", pa.timestamp("us")),  # UTC
-    ]
-)
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("url", pa.string(), nullable=False),  # absolute; undecodable bytes percent-encoded
+    pa.field("status", pa.int16()),
+    pa.field("location", pa.string()),
+    pa.field("size", pa.int64()),
+    pa.field("size_max", pa.int64()),  # where the record is a range already
+    pa.field("hits", pa.int64()),  # null: 1
+    pa.field("content_type", pa.string()),
+    pa.field("digest", pa.string()),
+    pa.field("sketch", pa.list_(pa.uint64())),
+    pa.field("sketch_kind", pa.string()),
+    pa.field("text", pa.string()),  # sketched on reading, not kept
+    pa.field("canonical", pa.string()),
+    pa.field("importance", pa.float64()),
+    pa.field("cluster", pa.string()),
+    pa.field("soft", pa.bool_()),
+    pa.field("text_len", pa.int64()),
+    pa.field("fetched_at", pa.timestamp("us")),  # UTC
+]
+RAW_SCHEMA = pa.schema(_FIELDS)
 """A raw record: one observation of a URL. A batch may leave out any column but `url`."""
 
 FORMATS = {
+    "warc": "archive",
+    "parquet": "parquet",
+    "sitemap": "sitemap",
+    "w3c": "w3c",
+    "cdx": "cdx",
+    "json-log": "json_log",
     "jsonl": "jsonl",
     "log": "access_log",
+    "csv": "delimited",
     "urls": "url_list",
 }
 """Format name -> module; of two that recognise a head equally well the first one wins."""
@@ -115,7 +121,7 @@ def load(name: str) -> Format:
     >>> load("docx")
     Traceback (most recent call last):
     ...
-    undust.errors.UsageError: no format 'docx'; there are: cdx, csv, json-log, jsonl, log, parquet, sitemap, ...
+    undust.errors.UsageError: no format 'docx'; there are: cdx, csv, ...
     """
     if name not in FORMATS:
         raise UsageError(f"no format {name!r}; there are: {', '.join(sorted(FORMATS))}")

@@ -39,8 +39,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
 """Names under which other tools write our fields, the best first."""
 
 _ALONE = re.compile("[\ud800-\udfff]")
-_BLANK = re.compile(r"[\s\0]")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def valid(text: str) -> str:
@@ -79,7 +78,8 @@ def _status(value: Any) -> int | None:
     return number if number is not None and 100 <= number <= 999 else None
 
 
-def _string(value: Any) -> str | None:
+def text_or_none(value: Any) -> str | None:
+    """A value as text that Arrow can hold; None where there is nothing."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
     if isinstance(value, list) and value:  # Scrapy wraps values into lists
@@ -119,7 +119,7 @@ def _sketch(value: Any) -> list[int] | None:
 
 
 def moment(value: Any) -> datetime | None:
-    """A time in UTC, without zone: from ISO text, a 14-digit archive timestamp, seconds since 1970, a datetime.
+    """A time in UTC, without zone: from ISO text, a 14-digit timestamp, seconds since 1970, or a datetime.
 
     >>> moment("2024-02-29T12:00:00+02:00"), moment("20140126200624")
     (datetime.datetime(2024, 2, 29, 10, 0), datetime.datetime(2014, 1, 26, 20, 6, 24))
@@ -163,7 +163,7 @@ def why_no_url(url: str) -> str:
         return "no URL"
     if url.startswith("/"):
         return ""
-    if not _SCHEME.match(url):
+    if not ABSOLUTE.match(url):
         return "no scheme: not an absolute URL"
     return ""
 
@@ -189,9 +189,9 @@ def lookup(record: Mapping[str, Any], url_field: str | None = None) -> dict[str,
 
 def to_batch(records: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
     """Records with raw field names as a batch; values that do not fit are left out."""
-    columns: dict[str, pa.Array] = {}
+    columns: dict[str, Any] = {}
     for field in RAW_SCHEMA:
-        convert = CONVERT.get(field.name, _string)
+        convert = CONVERT.get(field.name, text_or_none)
         values = [r.get(field.name) for r in records]
         if field.name == "url" or any(v is not None for v in values):
             columns[field.name] = pa.array(map(convert, values), field.type)
@@ -206,7 +206,7 @@ def to_batches(records: Iterable[Numbered], options: Options, tally: Tally) -> I
     """Records as batches; those without a usable URL are reported as bad lines."""
     rows: list[Mapping[str, Any]] = []
     for line, text, record in records:
-        given = _string(record.get("url"))
+        given = text_or_none(record.get("url"))
         url = given.strip() if given else ""
         if why := why_no_url(url):
             tally.bad(line, why, text)

@@ -31,7 +31,7 @@ def read(source: Source, options: Options, tally: Tally) -> Iterator[pa.RecordBa
             if line[:1] == b"#":
                 tally.skipped += 1
                 continue
-            url, size, digest = (line.decode("utf-8", "surrogateescape").split("\t") + ["", ""])[:3]
+            url, size, digest = [*line.decode("utf-8", "surrogateescape").split("\t"), "", ""][:3]
             yield number, line, {"url": url, "size": size, "digest": digest.strip()}
 
     return to_batches(records(), options, tally)
