@@ -1,0 +1,109 @@
+"""Phase 2 of DustBuster: of rules that say the same on this list, keep the one that carries the context.
+
+A pair (a', b') refines (a, b) iff a' = g·a·d and b' = g·b·d (Lemma 6 of the thesis). So the pairs it refines
+are exactly those made by taking tokens off common beginnings and ends: they are looked up, not searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from undust.learners.envelopes import Bools, Hashes, Ints, Pairs, Rows, common_ends
+
+_LOOKUPS = 1 << 22
+"""Shorter pairs looked up at once."""
+
+
+def survivors(
+    rows: Rows, pairs: Pairs, *, relative: float = 0.05, absolute: int = 1, window: int = 1100
+) -> Bools:
+    """Which of the pairs EliminateRedundancies keeps; they come sorted by `high`, greatest first.
+
+    Two pairs are compared if they are at most `window` places apart and their supports differ by at most
+    max(relative * greater support, absolute). An eliminated pair eliminates nothing any more.
+    """
+    keep = np.ones(len(pairs), dtype=bool)
+    gone = [False] * len(pairs)
+    current = -1
+    for first, second, first_is_finer in _comparisons(rows, pairs, relative, absolute, window):
+        if first != current:
+            current, killed = first, False
+        if killed or gone[first] or gone[second]:
+            continue
+        if first_is_finer:
+            gone[second] = True
+        else:  # the pair itself goes, and is compared no further
+            gone[first] = killed = True
+    keep[np.array(gone, dtype=bool)] = False
+    return keep
+
+
+def _comparisons(
+    rows: Rows, pairs: Pairs, relative: float, absolute: int, window: int
+) -> Iterator[tuple[int, int, bool]]:
+    """Pairs of places (earlier, later) of which one refines the other, in the order of the double loop."""
+    fine, broad = refinements(rows, pairs)
+    first, second = np.minimum(fine, broad), np.maximum(fine, broad)
+    high = pairs.high[first].astype(np.float64)
+    near = (second - first <= window) & (high - pairs.high[second] <= np.maximum(relative * high, absolute))
+    first, second, finer = first[near], second[near], fine[near] == first[near]
+    order = np.lexsort((second, first))
+    return zip(first[order].tolist(), second[order].tolist(), finer[order].tolist(), strict=True)
+
+
+def refinements(rows: Rows, pairs: Pairs) -> tuple[Ints, Ints]:
+    """All (i, j) such that pair i refines pair j."""
+    name = rows.hashes(pairs.row_a, pairs.start, pairs.len_a) + rows.hashes(
+        pairs.row_b, pairs.start, pairs.len_b
+    )
+    order = np.argsort(name)
+    names = name[order]
+    heads, tails = common_ends(rows, pairs)
+    cuts = (heads + 1).astype(np.int64) * (tails + 1)
+    fine, broad = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for some in _slices(cuts):
+        rule = np.repeat(np.arange(some.start, some.stop), cuts[some])
+        nth = np.arange(len(rule)) - np.repeat(np.cumsum(cuts[some]) - cuts[some], cuts[some])
+        head, tail = nth // (tails[rule] + 1), nth % (tails[rule] + 1)
+        shorter = (nth > 0) & (head + tail <= pairs.len_b[rule])
+        rule, head, tail = rule[shorter], head[shorter], tail[shorter]
+        start, less = pairs.start[rule] + head, head + tail
+        cut = rows.hashes(pairs.row_a[rule], start, pairs.len_a[rule] - less)
+        cut += rows.hashes(pairs.row_b[rule], start, pairs.len_b[rule] - less)
+        place = _find(names, cut)
+        found = place >= 0
+        fine.append(rule[found])
+        broad.append(order[place[found]])
+    return np.concatenate(fine), np.concatenate(broad)
+
+
+def _slices(cuts: Ints) -> Iterator[slice]:
+    """Pairs in portions of about `_LOOKUPS` shorter pairs."""
+    total = np.cumsum(cuts)
+    begin = 0
+    while begin < len(cuts):
+        base = int(total[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, base + _LOOKUPS, side="right")))
+        yield slice(begin, end)
+        begin = end
+
+
+def _find(names: Hashes, wanted: Hashes) -> Ints:
+    """Place of each wanted name among the sorted names, -1 if it is none of them.
+
+    Most are none, which a table of bits says sooner than a binary search.
+    """
+    bits = min(26, len(names).bit_length() + 4)
+    shift = np.uint64(64 - bits)
+    known = np.zeros(1 << bits, dtype=bool)
+    known[(names >> shift).astype(np.int64)] = True
+    place = np.full(len(wanted), -1, dtype=np.int64)
+    maybe = np.flatnonzero(known[(wanted >> shift).astype(np.int64)])
+    at = np.searchsorted(names, wanted[maybe])
+    there = at < len(names)
+    maybe, at = maybe[there], at[there]
+    hit = names[at] == wanted[maybe]
+    place[maybe[hit]] = at[hit]
+    return place
