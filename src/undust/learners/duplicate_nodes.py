@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from undust.learners.pattern_tree import Node, Tree
+from undust.learners.build_tree import Node, Tree
 
 __all__ = ["Twins", "duplicate_nodes", "in_clusters_of_two"]
 
@@ -52,7 +52,7 @@ def duplicate_nodes(
     `one_sided`: ask only that enough of the source is covered, however large the target is. `max_nodes`: of a
     set of leaves with more nodes above it, the largest ones are paired.
 
-    >>> from undust.learners.pattern_tree import build_tree, coded
+    >>> from undust.learners.build_tree import build_tree, coded
     >>> urls = [{"p": "a", "id": str(i)} for i in range(4)] + [{"p": "b", "no": str(i)} for i in range(4)]
     >>> tree = build_tree(*coded(urls))
     >>> twins = duplicate_nodes(tree, np.array([0, 1, 2, 3, 0, 1, 2, 9], np.int32))

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from undust.learners.build_tree import Node, Tree
 from undust.learners.duplicate_nodes import Twins, in_clusters_of_two
-from undust.learners.pattern_tree import Node, Tree
 
 __all__ = ["Candidate", "Operation", "Operations", "Proof", "Sample", "candidates", "operations", "prove"]
 

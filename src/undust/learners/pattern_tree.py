@@ -1,288 +1,226 @@
-"""The pattern tree of a site: which parts of its URLs are design and which are data (Lei et al., WWW 2010).
+"""Rules from the pattern tree of a site: Lei et al., WWW 2010.
 
-`build_tree` is the paper's Algorithm 1 on dictionary-coded columns; `render` prints a tree; the learner
-`PatternTree` makes rules of it, with the help of `duplicate_nodes` (which nodes hold the same pages) and
-`node_rules` (what has to be rewritten to go from one node to the other).
+The steps stand in files of their own: `build_tree` (section 5.1), `duplicate_nodes` (5.2.1), `node_rules`
+(5.2.2 and 5.2.3), `written` (the rule language). Which rules are deployed is decided in `undust.selection`
+(5.3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ANY", "MAYBE", "Node", "Tree", "build_tree", "coded", "render", "salient_values"]
+from undust.learners.base import Learner
+from undust.learners.build_tree import Coded, Tree, build_tree, render
+from undust.learners.duplicate_nodes import Twins, duplicate_nodes
+from undust.learners.node_rules import Candidate, Proof, Sample, candidates
+from undust.learners.written import REST, Writer
+from undust.likeness import Site
+from undust.likeness.labels import LEVELS
+from undust.rules import Evidence, Rule, compile_rule
+from undust.url import Column, SiteTable
 
-Codes = NDArray[np.int32]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int64]
-
-# What a node's pattern says of a key, besides the code of its one value (0: the key is absent).
-ANY = -1  # always there, with several values
-MAYBE = -2  # there in some of the URLs only
-
-
-class Coded(Protocol):
-    """One key of every URL: a code per URL and the value of each code; code 0 means the key is absent."""
-
-    @property
-    def codes(self) -> Codes: ...
-    @property
-    def values(self) -> Sequence[str | None]: ...
+__all__ = ["Grown", "PatternTree", "build_tree", "render"]
 
 
-@dataclass(slots=True, eq=False)
-class Node:
-    """A group of URLs of one formation: the rows `tree.order[lo:hi]`."""
+class PatternTree(Learner):
+    """Look at a site from above: grow a tree of URL patterns, and map nodes that hold the same pages.
 
-    id: int
-    lo: int
-    hi: int
-    pattern: Codes  # per key: the code of its one value, or ANY or MAYBE
-    parent: Node | None = None
-    key: int = -1  # what the parent was split by; -1 for the root
-    children: list[Node] = field(default_factory=list)
+    URLs are split top down by the key (path segment, parameter, host label) of least entropy; values before
+    the largest drop of its frequency curve are salient and make nodes, the others become a wildcard. Two
+    nodes whose URLs lie in the same duplicate clusters make a rule: keys of the target with one value are
+    written, wildcards are copied from the key of the source that shares its values, or ignored when the
+    values make no difference. A rule that would make too many wrong pairs of the training URLs is dropped.
 
-    @property
-    def size(self) -> int:
-        """The node's volume: how many URLs it holds."""
-        return self.hi - self.lo
+    Because a rule comes from whole nodes it needs no chain of pairs that differ in one key only, and a few
+    missing or wrong labels do not matter.
 
-    @property
-    def depth(self) -> int:
-        return 0 if self.parent is None else 1 + self.parent.depth
+    Parameters
+    ----------
+    min_overlap: share of two nodes' URLs in common clusters (o_min).
+    min_sigma: share of common values for a key-key mapping (sigma_min).
+    max_fpr: false pairs among the pairs a rule makes (fpr_max).
+    max_differing: duplicates that differ in a copied key, above which it is ignored instead.
+    min_members: fewer URLs make no node. max_salient: most values of a key that make nodes.
+    frequencies: count a value in its node (`local`, Algorithm 1) or in the site (`global`, Figure 6).
+    align: number path segments from the `start` (as the paper does), from the `end`, or `both` in turn.
+    one_sided: ask for the overlap of the source's URLs alone.
+    repair: take ignored keys back, one by one, while the rule makes too many wrong pairs.
+    min_support: URLs a rule must bring together with one of their own cluster.
+    max_pairs, max_rules: the most promising pairs of nodes are tried, and the best rules returned.
 
-    def above(self, other: Node) -> bool:
-        """Whether this node is an ancestor of the other (a child's members are a slice of its parent's)."""
-        return self.id < other.id and self.lo <= other.lo and other.hi <= self.hi
-
-    def split_keys(self) -> set[int]:
-        """The keys that were decided on the way from the root to this node."""
-        return set() if self.parent is None else self.parent.split_keys() | {self.key}
-
-
-@dataclass(slots=True)
-class Tree:
-    """Nodes in preorder (the root first); `order` holds the rows so that each node is one slice of it."""
-
-    keys: list[str]
-    columns: list[Coded]
-    order: Rows
-    nodes: list[Node]
-
-    def rows(self, node: Node) -> Rows:
-        """The rows of the URLs in this node."""
-        return self.order[node.lo : node.hi]
-
-    @property
-    def leaves(self) -> list[Node]:
-        return [node for node in self.nodes if not node.children]
-
-    @property
-    def height(self) -> int:
-        """Edges on the longest way down."""
-        return max(node.depth for node in self.nodes)
-
-    def values(self, node: Node) -> dict[str, str | None]:
-        """The node's pattern in words: key -> value, `*` (any) or `?` (any or none); absent keys left out.
-
-        >>> urls = [{"path[0]": "a", "id": str(i)} for i in range(5)] + [{"path[0]": "b"}] * 5
-        >>> tree = build_tree(*coded(urls))
-        >>> [tree.values(node) for node in tree.nodes]
-        [{'path[0]': '*', 'id': '?'}, {'path[0]': 'a', 'id': '*'}, {'path[0]': 'b'}]
-        """
-        words: dict[int, str | None] = {ANY: "*", MAYBE: "?"}
-        return {
-            key: words[code] if code < 0 else column.values[code]
-            for key, column, code in zip(self.keys, self.columns, node.pattern.tolist(), strict=True)
-            if code != 0
-        }
-
-
-def build_tree(
-    keys: Sequence[str],
-    columns: Sequence[Coded],
-    rows: Rows | None = None,
-    *,
-    min_members: int = 2,
-    max_salient: int = 100,
-    frequencies: str = "local",
-    optional_last: bool = True,
-) -> Tree:
-    """Algorithm 1: split URLs by the key with the least entropy, until the values of that key are trivial.
-
-    A key of one value decides nothing and makes no node. Where some URLs lack a key, its absence is one more
-    value, and always salient; but a rare key then has the least entropy of all, so keys that every URL of the
-    group has are tried first (`optional_last=False`: the bare entropy, one rare key after the other).
-    Keys come in order of preference, which breaks ties.
-
-    The work is linear in URLs x keys for each level; a key that has become constant is not looked at again.
-
-    `min_members`: fewer URLs than this are noise; neither a value nor the presence of a key that only they
-    have makes a node. `frequencies`: 'local' counts a value within its node (Algorithm 1), 'global' within
-    the site (Figure 6).
-
-    >>> urls = [{"path[0]": "show.php", "id": str(i)} for i in range(6)] + [{"path[0]": "index.html"}] * 4
-    >>> print(render(build_tree(*coded(urls))))
-    10  path[0]=* id=?
-    ├── 6  path[0]=show.php id=*
-    └── 4  path[0]=index.html
+    References
+    ----------
+    Lei, Cai, Yang, Ke, Fan, Zhang: *A Pattern Tree-based Approach to Learning URL Normalization Rules*,
+    WWW 2010.
     """
-    n = len(columns[0].codes) if columns else 0
-    tree = Tree(list(keys), list(columns), np.arange(n) if rows is None else np.array(rows, np.int64), [])
-    everywhere: list[set[int]] | None = None
-    if frequencies == "global":
-        curves = [_count(column.codes[tree.order], len(column.values)) for column in columns]
-        everywhere = [set(salient_values(*curve, min_members, max_salient)) for curve in curves]
 
-    def salient(k: int, codes: Codes, counts: Counts) -> list[int]:
-        if everywhere is None:
-            found = salient_values(codes, counts, min_members, max_salient)
-        else:
-            found = [code for code in codes.tolist() if code in everywhere[k]]
-        return [*found, 0] if codes[0] == 0 else found
+    name = "pattern-tree"
 
-    def grow(lo: int, hi: int, parent: Node | None, key: int, pattern: Codes, todo: list[int]) -> None:
-        node = Node(len(tree.nodes), lo, hi, pattern, parent, key)
-        tree.nodes.append(node)
-        if parent is not None:
-            parent.children.append(node)
-        members = tree.order[lo:hi]
-        varied: list[int] = []
-        choices: list[tuple[bool, float, int, Codes, Counts]] = []
-        for k in todo:
-            codes, counts = _count(columns[k].codes[members], len(columns[k].values))
-            if len(codes) < 2:
-                pattern[k] = codes[0] if len(codes) else 0
-                continue
-            varied.append(k)
-            absent = int(counts[0]) if codes[0] == 0 else 0
-            pattern[k] = MAYBE if absent else ANY
-            if not absent or min(absent, node.size - absent) >= min_members:
-                choices.append((bool(absent) and optional_last, round(_entropy(counts), 9), k, codes, counts))
-        # The key of least entropy; if its values are all trivial, so are those of the others of its kind.
-        for optional in (False, True):
-            _, _, best, codes, counts = min(
-                (c for c in choices if c[0] == optional), key=lambda c: c[1:3], default=_NO_CHOICE
+    def __init__(
+        self,
+        *,
+        min_overlap: float = 0.5,
+        min_sigma: float = 0.5,
+        max_fpr: float = 0.05,
+        max_differing: float = 0.2,
+        min_members: int = 3,
+        max_salient: int = 100,
+        frequencies: Literal["local", "global"] = "local",
+        align: Literal["start", "end", "both"] = "both",
+        one_sided: bool = False,
+        repair: bool = True,
+        min_support: int = 2,
+        max_keys: int = 96,
+        max_pairs: int = 2000,
+        max_rules: int = 1000,
+    ) -> None:
+        self.min_overlap = min_overlap
+        self.min_sigma = min_sigma
+        self.max_fpr = max_fpr
+        self.max_differing = max_differing
+        self.min_members = min_members
+        self.max_salient = max_salient
+        self.frequencies = frequencies
+        self.align = align
+        self.one_sided = one_sided
+        self.repair = repair
+        self.min_support = min_support
+        self.max_keys = max_keys
+        self.max_pairs = max_pairs
+        self.max_rules = max_rules
+
+    def propose(self, site: Site) -> list[Rule]:
+        """Qualified rules, those that bring most URLs together first."""
+        found: dict[str, tuple[int, Rule]] = {}
+        for grown in self.grow(site):
+            for candidate in self.qualified(self.raw(grown)):
+                for rule, proof in grown.rules(candidate):
+                    if rule.id not in found or found[rule.id][0] < proof.merged:
+                        found[rule.id] = proof.merged, rule
+        ranked = sorted(found.values(), key=lambda one: (-one[0], one[1].id))
+        return [rule for _, rule in ranked[: self.max_rules]]
+
+    def grow(self, site: Site) -> Iterator[Grown]:
+        """The tree, or the two trees, of a site."""
+        cluster = np.where(site.labels.soft, -1, site.labels.cluster).astype(np.int32)
+        teaching = np.flatnonzero(cluster >= 0)
+        for align in ("start", "end") if self.align == "both" else (self.align,):
+            keys, columns = key_columns(site.table, align, self.min_members, self.max_keys)
+            tree = build_tree(
+                keys,
+                columns,
+                teaching,
+                min_members=self.min_members,
+                max_salient=self.max_salient,
+                frequencies=self.frequencies,
             )
-            literal = salient(best, codes, counts) if best >= 0 else []
-            if literal:
-                break
-        else:
+            yield Grown(site, tree, Sample(tree, cluster, site.alive), Writer(tree, site.urls.tolist()))
+
+    def twins(self, grown: Grown) -> list[Twins]:
+        """Duplicate nodes, at most `max_pairs` of them, those with most URLs in common."""
+        found = duplicate_nodes(
+            grown.tree, grown.sample.cluster, min_overlap=self.min_overlap, one_sided=self.one_sided
+        )
+        if len(found) > self.max_pairs:
+            found.sort(key=lambda twins: -twins.covered * twins.source.size)
+            found = sorted(found[: self.max_pairs], key=lambda twins: (twins.source.id, twins.target.id))
+        return found
+
+    def raw(self, grown: Grown) -> list[Candidate]:
+        """The raw rules: one for each pair of duplicate nodes."""
+        return list(
+            candidates(
+                grown.sample,
+                self.twins(grown),
+                optional=grown.writer.optional,
+                min_sigma=self.min_sigma,
+                max_differing=self.max_differing,
+                repair_above=self.max_fpr if self.repair else None,
+            )
+        )
+
+    def qualified(self, raw: list[Candidate]) -> list[Candidate]:
+        """The raw rules that hold on the training sample."""
+        return [c for c in raw if c.proof.fpr <= self.max_fpr and c.proof.merged >= self.min_support]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree with all that is needed to make rules of it."""
+
+    site: Site
+    tree: Tree
+    sample: Sample
+    writer: Writer
+
+    def rules(self, candidate: Candidate) -> Iterator[tuple[Rule, Proof]]:
+        """The rule of a candidate, and the one that brings the target's own URLs to the same form."""
+        s, t, ops, proof = candidate
+        written = self.writer.write(s, t, ops)
+        if written is None:
             return
-        # One label for each salient value, and one for all trivial values together.
-        label = np.full(len(codes), len(literal), np.int32)
-        label[np.searchsorted(codes, literal)] = np.arange(len(literal))
-        trivial = codes[label == len(literal)]
-        labels = label[np.searchsorted(codes, columns[best].codes[members])]
-        tree.order[lo:hi] = members[np.argsort(labels, kind="stable")]
-        rest = [k for k in varied if k != best]
-        for i, volume in enumerate(np.bincount(labels).tolist()):
-            below = pattern.copy()
-            below[best] = literal[i] if i < len(literal) else trivial[0] if len(trivial) == 1 else ANY
-            grow(lo, lo + volume, node, best, below, rest)
-            lo += volume
+        parts = [written]
+        if s is not t and candidate.ignored:
+            formatted = self.writer.write(t, t, candidate.ignored)
+            if formatted is None:
+                return
+            parts.append(formatted)
+        level = self._level(candidate)
+        evidence = Evidence(level=level, support=proof.support, pairs=proof.pairs, false=proof.false)
+        status = "likely" if level in ("url", "size") else "probable"
+        for node, (when, do) in zip((s, t), parts, strict=False):
+            rule = Rule(when=when, do=do, status=status, source=(PatternTree.name,), evidence=evidence)
+            yield replace(rule, examples=tuple(self._examples(rule, node.id))), proof
 
-    grow(0, len(tree.order), None, -1, np.zeros(len(keys), np.int32), list(range(len(keys))))
-    return tree
+    def _level(self, candidate: Candidate) -> str:
+        """The weakest likeness among the URLs that are compared."""
+        pairs = self.sample.pairs(candidate.source, candidate.target)
+        rows = np.concatenate([pairs.u, pairs.v])
+        levels: NDArray[np.uint8] = self.site.labels.level[rows]
+        return LEVELS[int(levels.min(initial=len(LEVELS) - 1))]
+
+    def _examples(self, rule: Rule, node: int) -> Iterator[tuple[str, str]]:
+        apply = compile_rule(rule).apply
+        for row in self.tree.rows(self.tree.nodes[node])[:3].tolist():
+            after = apply(self.site.urls[row])
+            if after is not None:
+                yield self.site.urls[row], after
 
 
-def salient_values(codes: Codes, counts: Counts, min_members: int = 2, max_salient: int = 100) -> list[int]:
-    """The values before the largest drop of the frequency curve (equation 5), most frequent first.
+def key_columns(
+    table: SiteTable, align: str, min_members: int, max_keys: int
+) -> tuple[list[str], list[Coded]]:
+    """Keys and columns for a tree: scheme, host labels, port, path positions from one end, parameters.
 
-    The curve ends in a sentinel of frequency 1, so a curve without a drop inside is salient as a whole,
-    unless no value is ever repeated. A drop to more than half is none. Of equal drops the first counts.
-
-    >>> values = np.arange(1, 6, dtype=np.int32)
-    >>> salient_values(values, np.array([3, 900, 2, 800, 1]))
-    [2, 4]
-    >>> salient_values(values, np.array([7, 7, 7, 7, 7])), salient_values(values, np.array([1, 1, 1, 1, 1]))
-    ([1, 2, 3, 4, 5], [])
+    Parameters that fewer than `min_members` URLs have, or beyond the `max_keys` most frequent keys, share one
+    column: it keeps URLs apart that differ in them.
     """
-    present = codes > 0
-    order = np.argsort(-counts[present], kind="stable")[: max_salient + 1]
-    curve = counts[present][order]
-    if len(curve) <= max_salient:
-        curve = np.append(curve, 1)
-    drops = curve[:-1] / curve[1:]
-    cut = int(np.argmax(drops)) + 1
-    if drops[cut - 1] < 2:
-        return []
-    found = order[:cut][curve[:cut] >= min_members]
-    return [int(code) for code in codes[present][found]]
+    keys = [k for k in table.keys if not k.startswith("path[") or k.startswith("path[-") == (align == "end")]
+    columns = {key: table.column(key) for key in keys}
+    present = {key: int(np.count_nonzero(column.codes)) for key, column in columns.items()}
+    fields = [k for k in keys if k.startswith(("query[", "matrix["))]
+    fields.sort(key=lambda k: -present[k])
+    spare = set(fields[max(max_keys - len(keys) + len(fields), 0) :])
+    spare |= {k for k in fields if present[k] < min_members}
+    kept: dict[str, Coded] = {key: column for key, column in columns.items() if key not in spare}
+    if spare:
+        kept[REST] = _together({key: columns[key] for key in keys if key in spare}, table.n)
+    return list(kept), list(kept.values())
 
 
-def render(tree: Tree, *, max_children: int = 12) -> str:
-    """The tree for a terminal: one line a node with its volume and what its pattern adds to its parent's.
-
-    `*` is any value, `?` any value or none; of more than `max_children` children the largest are shown.
-    """
-    lines: list[str] = []
-
-    def draw(node: Node, lead: str, branch: str) -> None:
-        lines.append(f"{lead}{branch}{node.size}  {' '.join(_news(tree, node))}".rstrip())
-        lead += {"": "", "├── ": "│   ", "└── ": "    "}[branch]
-        shown = sorted(node.children, key=lambda child: -child.size)
-        hidden = shown[max_children:]
-        shown = shown[:max_children]
-        for child in shown:
-            draw(child, lead, "├── " if hidden or child is not shown[-1] else "└── ")
-        if hidden:
-            lines.append(f"{lead}└── {sum(c.size for c in hidden)}  in {len(hidden)} more")
-
-    draw(tree.nodes[0], "", "")
-    return "\n".join(lines)
-
-
-def _news(tree: Tree, node: Node) -> list[str]:
-    """What a node's pattern says that its parent's does not; the key that was split by comes first."""
-    mine, before = node.pattern, np.zeros_like(node.pattern) if node.parent is None else node.parent.pattern
-    new = [k for k in np.flatnonzero(mine != before).tolist() if mine[k] != 0 or k == node.key]
-    if node.key >= 0 and node.key not in new:
-        new.append(node.key)
-    new.sort(key=lambda k: (k != node.key, k))
-    words = {0: " absent", ANY: "=*", MAYBE: "=?"}
-    return [tree.keys[k] + (words.get(mine[k]) or f"={tree.columns[k].values[mine[k]]}") for k in new]
-
-
-_NO_CHOICE = (False, 0.0, -1, np.empty(0, np.int32), np.empty(0, np.int64))
-
-
-def _count(codes: Codes, size: int) -> tuple[Codes, Counts]:
-    """The codes that occur, ascending, and how often each."""
-    if size > 4 * len(codes):  # a bin for each value of the site would cost more than sorting the few URLs
-        seen, often = np.unique(codes, return_counts=True)
-        return seen.astype(np.int32), often.astype(np.int64)
-    bins = np.bincount(codes, minlength=1)
-    found = np.flatnonzero(bins)
-    return found.astype(np.int32), bins[found]
-
-
-def _entropy(counts: Counts) -> float:
-    """Equation 4."""
-    p = counts / counts.sum()
-    return float(-(p * np.log(p)).sum())
-
-
-class _Column(NamedTuple):
-    codes: Codes
-    values: list[str | None]
-
-
-def coded(urls: Sequence[Mapping[str, str]]) -> tuple[list[str], list[_Column]]:
-    """Keys and columns of URLs that are given as key -> value, for small examples.
-
-    >>> keys, columns = coded([{"a": "x"}, {"a": "y", "b": "z"}])
-    >>> keys, columns[1].codes.tolist(), columns[1].values
-    (['a', 'b'], [0, 1], [None, 'z'])
-    """
-    keys = list(dict.fromkeys(key for url in urls for key in url))
-    columns = []
-    for key in keys:
-        code: dict[str | None, int] = {None: 0}
-        codes = [code.setdefault(url.get(key), len(code)) for url in urls]
-        columns.append(_Column(np.array(codes, np.int32), list(code)))
-    return keys, columns
+def _together(columns: dict[str, Column], n: int) -> Column:
+    """Several columns as one."""
+    texts: dict[int, str] = {}
+    for key, column in columns.items():
+        for row in np.flatnonzero(column.codes).tolist():
+            texts[row] = texts.get(row, "") + f"&{key}={column.values[column.codes[row]]}"
+    number: dict[str | None, int] = {None: 0}
+    codes = np.zeros(n, np.int32)
+    for row, text in texts.items():
+        codes[row] = number.setdefault(text, len(number))
+    return Column(codes, list(number))

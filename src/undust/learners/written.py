@@ -1,0 +1,205 @@
+"""A rule between two nodes of a pattern tree, written in the rule language so that it can be deployed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from undust.learners.build_tree import MAYBE, Node, Tree
+from undust.learners.node_rules import Operation, Operations
+from undust.rules import escape
+from undust.rules.rule import Action, Condition
+from undust.url import Key, common_type, field_name, parse, split_key, split_query
+
+__all__ = ["REST", "Writer"]
+
+REST = "rest"  # one column for all keys that are too rare for one of their own; no rule can speak of it
+
+_TYPES = {"int", "hex", "uuid", "date", "slug", "session"}
+
+
+class Writer:
+    """Writes conditions for a source node and actions for its operations.
+
+    The condition is the node's pattern: a literal for a key of one value, a group (typed, where all values of
+    the node agree on a type) for a key with several, null for a key whose absence was decided on the way to
+    the node. Keys that have one value all over the site say nothing and are left out. A path of fixed length
+    is one pattern, so the number of its segments counts.
+    """
+
+    def __init__(self, tree: Tree, urls: Sequence[str]) -> None:
+        self.tree = tree
+        self.urls = urls
+        self.kinds = [Key(REST) if key == REST else split_key(key) for key in tree.keys]
+        self.path = [k for k, kind in enumerate(self.kinds) if kind.kind == "path"]
+        self.path.sort(key=lambda k: self.kinds[k].position or 0)
+        self._types: dict[tuple[int, int], str | None] = {}
+
+    @property
+    def optional(self) -> set[int]:
+        """The keys a URL can be without."""
+        return {k for k, kind in enumerate(self.kinds) if kind.kind in ("query", "matrix", "port")}
+
+    def write(
+        self, s: Node, t: Node, ops: Operations
+    ) -> tuple[dict[str, Condition], dict[str, Action]] | None:
+        """`when` and `do`, or None where the language has no words for it."""
+        if any(self.kinds[k].kind == REST for k in ops):
+            return None
+        do = self._path_actions(s, t, ops)
+        if do is None:
+            return None
+        when = self.conditions(s, ops)
+        for k, op in ops.items():
+            if self.kinds[k].kind != "path":
+                action = self._action(s, k, op)
+                if action is _IMPOSSIBLE:
+                    return None
+                do[self.tree.keys[k]] = action
+        whole = self._whole_query(s, t, ops)
+        if whole is not None:
+            names, query = whole
+            do = {key: action for key, action in do.items() if not key.startswith("query[")} | {
+                "query": query
+            }
+            when = {key: c for key, c in when.items() if c is not None or not key.startswith("query[")}
+            when["names"] = names
+        return when, do
+
+    def conditions(self, s: Node, ops: Operations) -> dict[str, Condition]:
+        """The pattern of a node as conditions."""
+        when: dict[str, Condition] = {}
+        everywhere = self.tree.nodes[0].pattern
+        path = self.path_pattern(s)
+        if path is not None:
+            when["path"] = path
+        decided = s.split_keys() | ops.keys()
+        for k, (key, code) in enumerate(zip(self.tree.keys, s.pattern.tolist(), strict=True)):
+            if everywhere[k] >= 0 or code == MAYBE or (path is not None and self.kinds[k].kind == "path"):
+                continue
+            if code == 0:
+                if k in decided and key != REST:
+                    when[key] = None
+            elif key != REST:
+                text = self._piece(s, k)
+                if text is not None:
+                    when[key] = text
+        return when
+
+    def path_pattern(self, node: Node) -> str | None:
+        """The whole path as one pattern; None when the number of segments varies."""
+        pieces = []
+        for k in self.path:
+            code = node.pattern[k]
+            if code == MAYBE:
+                return None
+            if code != 0:
+                piece = self._piece(node, k)
+                if piece is None:
+                    return None
+                pieces.append(piece)
+        if not pieces or any(k.kind == "matrix" and node.pattern[i] != 0 for i, k in enumerate(self.kinds)):
+            return None
+        return "/" + "/".join(pieces)
+
+    def _piece(self, node: Node, k: int) -> str | None:
+        """A key's value or group; None for a path segment that is empty now and then."""
+        code = int(node.pattern[k])
+        if code > 0:
+            return escape(self._value(k, code))
+        if (node.id, k) not in self._types:
+            column = self.tree.columns[k]
+            seen = np.unique(column.codes[self.tree.rows(node)]).tolist()
+            values = [column.values[code] or "" for code in seen]
+            found = common_type(values[:20])
+            found = common_type(values) if found in _TYPES else "any"
+            group = "{:" + found + "}" if found in _TYPES else "{}"
+            empty = self.kinds[k].kind not in ("query", "matrix") and "" in values
+            self._types[node.id, k] = None if empty else group
+        return self._types[node.id, k]
+
+    def _value(self, k: int, code: int) -> str:
+        value = self.tree.columns[k].values[code]
+        assert value is not None
+        return value
+
+    def _action(self, s: Node, k: int, op: Operation) -> Action:
+        kind = self.kinds[k]
+        if op.kind == "replace":
+            text: Action = "{" + self.tree.keys[op.value] + "}"
+        elif op.value == 0:
+            text = None
+            if kind.kind in ("scheme", "path") or (kind.kind == "host" and not kind.position):
+                return _IMPOSSIBLE
+        elif op.kind == "ignore" and s.pattern[k] != 0:
+            text = {"ignore": self._value(k, op.value)}
+        else:
+            text = escape(self._value(k, op.value))
+        if kind.kind == "matrix" and s.pattern[k] == 0 and text is not None:
+            return _IMPOSSIBLE
+        return text
+
+    def _path_actions(self, s: Node, t: Node, ops: Operations) -> dict[str, Action] | None:
+        """Segments that are there before and after are set one by one; else the path is written whole."""
+        changed = [k for k in self.path if k in ops]
+        if not changed:
+            return {}
+        if all(s.pattern[k] not in (0, MAYBE) and self._writes(ops[k]) for k in changed):
+            return {self.tree.keys[k]: self._action(s, k, ops[k]) for k in changed}
+        if self.path_pattern(t) is None or self.path_pattern(s) is None:
+            return None
+        pieces = []
+        for k in self.path:
+            piece = self._after(s, k, ops.get(k))
+            if piece is not None:
+                pieces.append(piece)
+        return {"path": "/" + "/".join(pieces)}
+
+    def _after(self, s: Node, k: int, op: Operation | None) -> str | None:
+        """The template of a key's value after the rule; None: the key is gone."""
+        if op is not None and op.kind == "replace":
+            return "{" + self.tree.keys[op.value] + "}"
+        code = int(s.pattern[k]) if op is None else op.value
+        if code == 0:
+            return None
+        return escape(self._value(k, code)) if code > 0 else "{" + self.tree.keys[k] + "}"
+
+    @staticmethod
+    def _writes(op: Operation) -> bool:
+        return op.kind == "replace" or op.value != 0
+
+    def _whole_query(self, s: Node, t: Node, ops: Operations) -> tuple[tuple[str, ...], str] | None:
+        """The query written at once, in the order the target has it, when fields are added to a known set.
+
+        Fields added one by one stand at the end: another URL than the one that is meant.
+        """
+        fields = [k for k, kind in enumerate(self.kinds) if kind.kind == "query"]
+        adds = any(s.pattern[k] == 0 and self._writes(op) for k, op in ops.items() if k in fields)
+        if not adds or any(MAYBE in (s.pattern[k], t.pattern[k]) for k in fields):
+            return None
+        if any(self.kinds[k].occurrence > 1 for k in fields if s.pattern[k] != 0 or t.pattern[k] != 0):
+            return None
+        orders = Counter(
+            tuple(split_query(parse(self.urls[row]).query or "")[0])
+            for row in self.tree.rows(t)[:50].tolist()
+        )
+        orders_of_names = Counter[tuple[str, ...]]()
+        for order, count in orders.items():
+            orders_of_names[tuple(field_name(field) for field in order)] += count
+        names = max(orders_of_names, key=lambda order: (orders_of_names[order], order))
+        of_name = {self.kinds[k].name: k for k in fields}
+        pieces = []
+        for name in names:
+            k = of_name.get(name)
+            if k is None or t.pattern[k] == 0:
+                return None
+            piece = self._after(s, k, ops.get(k))
+            if piece is not None:
+                pieces.append(f"{escape(name)}={piece}")
+        present = tuple(sorted(self.kinds[k].name or "" for k in fields if s.pattern[k] != 0))
+        return present, "&".join(pieces)
+
+
+_IMPOSSIBLE: Mapping[str, str] = {"impossible": ""}
