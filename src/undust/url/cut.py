@@ -100,10 +100,10 @@ def _arrow(kind: Any, data: Bytes, offsets: Int64 | Int32) -> Any:
     return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
 
 
-def _numbered(parts: list[tuple[Bytes, Int64]]) -> tuple[list[Int32], Any]:
+def _numbered(spans: list[Any]) -> tuple[list[Int32], Any]:
     """Numbers of the pieces of every part, in order of first occurrence over all, and the distinct pieces."""
-    spans = [_arrow(pa.binary(), data, offsets.astype(np.int32)) for data, offsets in parts]
     coded: Any = pc.dictionary_encode(pa.chunked_array(spans, pa.binary()))
+    spans.clear()  # tens of offsets per URL
     pieces = coded.chunks[-1].dictionary if coded.num_chunks else pa.array([], pa.binary())
     return [chunk.indices.to_numpy() for chunk in coded.chunks], pieces
 
@@ -118,32 +118,46 @@ class Cut(NamedTuple):
 
 
 def cut_tokens(buffer: Buffer) -> tuple[Int32, Int64, Any]:
-    """(token numbers, bounds of the URLs among them, distinct tokens), without the marks `^` and `$`."""
-    parts, counts = [], [np.zeros(1, np.int64)]
-    for _, _, data, bounds in buffer.chunks():
+    """(token numbers, bounds of the URLs among them, distinct tokens), the latter from number 2 on.
+
+    Every URL begins with 0 and ends with 1, the marks `^` and `$`.
+    """
+    spans, counts, parts = [], [], []
+    for first, last, data, bounds in buffer.chunks():
         alnum = _ALNUM[data]
         begins = ~alnum
         begins[1:] |= begins[:-1].copy()
         begins[bounds[:-1][bounds[:-1] < len(data)]] = True
         starts = np.flatnonzero(begins)
-        counts.append(np.diff(np.searchsorted(starts, bounds)))
-        parts.append((data, np.append(starts, len(data))))
-    ids, pieces = _numbered(parts)
-    return np.concatenate(ids or [np.zeros(0, np.int32)]), np.cumsum(np.concatenate(counts)), pieces
+        counts.append(np.diff(np.searchsorted(starts, bounds)) + 2)
+        if len(starts):
+            spans.append(_arrow(pa.binary(), data, np.append(starts, len(data)).astype(np.int32)))
+            parts.append((first, last))
+    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
+    ids = np.empty(offsets[-1], np.int32)
+    numbers, pieces = _numbered(spans)
+    for (first, last), numbers_of_part in zip(parts, numbers, strict=True):
+        begin, end = offsets[first], offsets[last]
+        unmarked = np.ones(end - begin, np.bool_)
+        unmarked[offsets[first:last] - begin] = False
+        unmarked[offsets[first + 1 : last + 1] - 1 - begin] = False
+        ids[begin:end][unmarked] = numbers_of_part + np.int32(2)
+    ids[offsets[:-1]], ids[offsets[1:] - 1] = 0, 1
+    return ids, offsets, pieces
 
 
 def cut_fields(buffer: Buffer) -> Cut:
     """Cut every URL into head (scheme and authority), segments, parameters, fields, values and fragment."""
-    parts, rows, kinds = [], [], []
+    spans, rows, kinds = [], [], []
     for first, _, data, bounds in buffer.chunks():
         row, kind, offsets = _cut_chunk(data, bounds)
         rows.append(row + np.int32(first))
         kinds.append(kind)
-        parts.append((data, offsets))
-    if not parts:
+        spans.append(_arrow(pa.binary(), data, offsets.astype(np.int32)))
+    if not spans:
         empty = np.zeros(0, np.int32)
         return Cut(empty, np.zeros(0, np.uint8), empty, pa.array([], pa.binary()))
-    ids, pieces = _numbered(parts)
+    ids, pieces = _numbered(spans)
     # Every second piece is a separator.
     return Cut(np.concatenate(rows), np.concatenate(kinds), np.concatenate([i[1::2] for i in ids]), pieces)
 

@@ -159,14 +159,8 @@ class SiteTable:
     @functools.cached_property
     def tokens(self) -> Tokens:
         """Tokens of all URLs, numbered. Cut when first asked for."""
-        ids, bounds, pieces = cut_tokens(self._buffer)
-        offsets = bounds + 2 * np.arange(self.n + 1)
-        marked = np.empty(offsets[-1], np.int32)
-        between = np.ones(offsets[-1], np.bool_)
-        between[offsets[:-1]] = between[offsets[1:] - 1] = False
-        marked[between] = ids + 2
-        marked[offsets[:-1]], marked[offsets[1:] - 1] = 0, 1
-        return Tokens(marked, offsets, [START, END, *self._buffer.strings(pieces)])
+        ids, offsets, pieces = cut_tokens(self._buffer)
+        return Tokens(ids, offsets, [START, END, *self._buffer.strings(pieces)])
 
     def _strings(self, ids: Int32 | Int64) -> list[str]:
         return self._buffer.strings(self._pieces.take(ids))
