@@ -40,7 +40,8 @@ WHOLE_KEYS = frozenset({"url", "host", "path", "query", "fragment"})
 
 _ADDRESS = re.compile(r"\[.*\]|[0-9]+(?:\.[0-9]+){3}|.*:.*", re.DOTALL).fullmatch
 _KEY = re.compile(r"(host|path)\[(-?[0-9]+)\]|(matrix|query)\[(.*?)(?:#([0-9]+))?\]", re.DOTALL).fullmatch
-_SIMPLE_KEYS = WHOLE_KEYS | {"scheme", "port"}
+# `separator` is what stands between the query's fields, `&` or `;`: a condition only, no part of the view.
+_SIMPLE_KEYS = WHOLE_KEYS | {"scheme", "port", "separator"}
 
 
 class Key(NamedTuple):
