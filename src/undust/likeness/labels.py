@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from undust.likeness.components import compact, components, same, star
-from undust.likeness.seen import NOTHING, Seen
+from undust.likeness.boilerplate import boilerplate_values
+from undust.likeness.canonical import canonical_edges
+from undust.likeness.components import compact, components, star
+from undust.likeness.same_text import Edges, stable_share, text_edges, tolerant_edges
+from undust.likeness.seen import NOTHING, Seen, see
 
 LEVELS = ("url", "size", "digest", "sketch", "label", "fetched")
 """Kinds of evidence, weakest first; `Labels.level` indexes it."""
@@ -29,6 +33,7 @@ class Labels:
     soft: NDArray[np.bool_]
     level: NDArray[np.uint8]
     seen: Seen
+    boiler: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.cluster)
@@ -63,52 +68,47 @@ class Labels:
         )
 
 
-def label_site(seen: Seen) -> Labels:
-    """Clusters as the union of the evidence, strongest first: given clusters, redirects, digests, sketches, canonicals."""
+def label_site(pages: pa.Table, seen: Seen | None = None) -> Labels:
+    """Clusters of the pages of one site: the union of all evidence, each kind held to its own test."""
+    seen = see(pages) if seen is None else seen
     n = len(seen)
     level = np.zeros(n, dtype=np.uint8)
-    edges_i: list[NDArray[np.int64]] = []
-    edges_j: list[NDArray[np.int64]] = []
+    edges: list[Edges] = []
     body = seen.alive & (seen.given == NOTHING)
-
-    def link(rows: NDArray[np.int64], code: NDArray[np.int64]) -> None:
-        i, j = star(rows, code)
-        edges_i.append(i)
-        edges_j.append(j)
+    boiler = boilerplate_values(seen)
 
     given = np.flatnonzero(seen.given != NOTHING)
-    link(given, seen.given[given])
+    edges.append(star(given, seen.given[given]))
     level[given] = LABEL
 
     rows = np.flatnonzero(body & (seen.digest != NOTHING))
-    link(rows, seen.digest[rows])
+    edges.append(star(rows, seen.digest[rows]))
     level[rows] = DIGEST
 
-    rows = np.flatnonzero(body & seen.has_sketch)
-    if len(rows):
-        link(rows, same(*seen.sketch[rows].T, seen.text_len[rows], seen.kind[rows]))
-        level[rows] = np.maximum(level[rows], SKETCH)
+    level[body & seen.has_sketch] = SKETCH
+    alike = text_edges(pages, seen, boiler)
+    edges.append(alike)
+    if stable_share(seen, *alike) < 0.5:
+        edges.append(tolerant_edges(seen, boiler))
 
     known = level > 0
-    target = seen.canonical
-    rows = np.flatnonzero(body & (target != NOTHING) & (target != np.arange(n)))
-    rows = rows[known[rows] & known[target[rows]]]
-    if len(rows):
-        alike = (seen.sketch[rows] == seen.sketch[target[rows]]).mean(axis=1) >= 0.5
-        rows = rows[alike & seen.has_sketch[rows] & seen.has_sketch[target[rows]]]
-        edges_i.append(rows)
-        edges_j.append(target[rows])
-        level[rows] = LABEL
+    text = _join(n, edges)
+    linked = canonical_edges(pages, seen, boiler, text)
+    edges.append(linked)
+    level[linked[0]] = LABEL
 
     rows = np.flatnonzero((seen.location != NOTHING) & (seen.given == NOTHING))
-    edges_i.append(rows)
-    edges_j.append(seen.location[rows])
+    edges.append((rows, seen.location[rows]))
     level[rows] = LABEL
 
-    root = components(n, np.concatenate(edges_i), np.concatenate(edges_j))
+    root = _join(n, edges)
     # A chain of redirects that never arrives at a page with content says nothing.
     arrived = np.zeros(n, dtype=bool)
     arrived[root[known]] = True
     cluster = np.where(arrived[root], root, NOTHING)
     level[cluster == NOTHING] = URL
-    return Labels(compact(cluster), seen.given_soft.copy(), level, seen)
+    return Labels(compact(cluster), seen.given_soft.copy(), level, seen, boiler)
+
+
+def _join(n: int, edges: list[Edges]) -> NDArray[np.int64]:
+    return components(n, np.concatenate([e[0] for e in edges]), np.concatenate([e[1] for e in edges]))

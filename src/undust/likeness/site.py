@@ -63,7 +63,7 @@ class Site:
     @cached_property
     def labels(self) -> Labels:
         """Which pages are alike; derived from the pages when not given."""
-        return self.given_labels if self.given_labels is not None else label_site(self.seen)
+        return self.given_labels if self.given_labels is not None else label_site(self.pages, self.seen)
 
     @property
     def alive(self) -> NDArray[np.bool_]:
@@ -232,7 +232,7 @@ def _split_by_alias(
     if not len(rows):
         return np.arange(len(hosts))
     part = pages.take(pa.array(rows))
-    content = label_site(see(part)).cluster
+    content = label_site(part).cluster
     tails = [urls[r].partition("//")[2] for r in rows]
     paths = np.array([t[t.index("/") :] if "/" in t else t for t in tails], dtype=object)
     known = np.flatnonzero(content >= 0)

@@ -1,0 +1,91 @@
+"""Pages that show the same text, from sketches, lengths and what is template on the site.
+
+Two pages with equal sketches may still differ: in a line the four min-hashes missed, or, where the template is most of
+the page, in everything of their own. Equal lengths decide then, but only where lengths tell contents apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from undust.likeness.components import same, star
+from undust.likeness.identity import named_alike
+from undust.likeness.seen import NOTHING, Seen
+
+WINDOW = 10
+"""Lengths within so many characters of a page's length show how crowded the lengths are about there."""
+
+Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def text_edges(pages: pa.Table, seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
+    """Pages with equal sketches and equal lengths, save for those whose agreement may be an accident.
+
+    A family is the pages of one sketch. When its sketch is all template, and other lengths are found close to a page's
+    own, then two contents will be equally long by accident; pages of such a length are linked only if their URLs name
+    the same thing (`identity`). With half of the sketch from the pages' own text there is no doubt.
+    """
+    rows = np.flatnonzero(seen.alive & seen.has_sketch & (seen.given == NOTHING))
+    if not len(rows):
+        return rows, rows
+    family = same(*seen.sketch[rows].T, seen.kind[rows])
+    length = seen.text_len[rows]
+    group = same(family, length)
+    own = 1 - boiler[rows].mean(axis=1)
+    crowd = _crowd(family, length)
+    sure = (own >= 0.5) | (crowd <= np.where(own > 0, 1, 0))
+    # Without a length equal sketches are all there is: the sketch must be the page's own.
+    sure &= (length != NOTHING) | (own >= 0.5)
+    i, j = star(rows[sure], group[sure])
+    doubtful = np.bincount(family, weights=~sure & (np.bincount(group)[group] > 1)) > 0
+    # All of the family is needed to see whether a key names the content.
+    doubt = np.flatnonzero(doubtful[family] & (length != NOTHING))
+    if len(doubt):
+        urls = pages["url"].take(pa.array(rows[doubt])).to_pylist()
+        a, b = named_alike(urls, family[doubt], length[doubt])
+        i, j = np.concatenate((i, rows[doubt[a]])), np.concatenate((j, rows[doubt[b]]))
+    return i, j
+
+
+def _crowd(family: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each page, how many other lengths of its family lie within `WINDOW` of its own."""
+    step = int(length.max(initial=0)) + 2 * WINDOW + 2
+    keys, inverse = np.unique(family * step + length + 1, return_inverse=True)
+    upper = np.searchsorted(keys, keys + WINDOW, side="right")
+    lower = np.searchsorted(keys, keys - WINDOW, side="left")
+    crowd: NDArray[np.int64] = (upper - lower - 1)[inverse]
+    return crowd
+
+
+def stable_share(seen: Seen, i: NDArray[np.int64], j: NDArray[np.int64]) -> float:
+    """Share of links between equal texts whose digests agree as well: 1 on a static site, 0 with a clock on each page.
+
+    1 where no digests are known, as then nothing shows that the site's pages change by themselves.
+    """
+    known = (seen.digest[i] != NOTHING) & (seen.digest[j] != NOTHING)
+    if not known.any():
+        return 1.0
+    return float((seen.digest[i] == seen.digest[j])[known].mean())
+
+
+def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
+    """Pages with equal sketches, mostly of their own text, whose lengths differ by a clock's or counter's width.
+
+    Each length is linked to the family's most frequent one only, so that small steps do not add up.
+    """
+    rows = np.flatnonzero(seen.alive & seen.has_sketch & (seen.given == NOTHING) & (seen.text_len != NOTHING))
+    rows = rows[(1 - boiler[rows].mean(axis=1)) >= 0.75]
+    if not len(rows):
+        return rows, rows
+    family = same(*seen.sketch[rows].T, seen.kind[rows])
+    length = seen.text_len[rows]
+    group = same(family, length)
+    # Rows by family, the most frequent length first, the shortest among equals.
+    order = np.lexsort((rows, length, -np.bincount(group)[group], family))
+    _, first = np.unique(family[order], return_index=True)
+    hub = order[first][family]
+    close = np.abs(length - length[hub]) <= np.maximum(2, 0.005 * length[hub])
+    edge = close & (length != length[hub])
+    return rows[edge], rows[hub[edge]]
