@@ -88,6 +88,8 @@ def test_normal_is_idempotent(url: str) -> None:
 
 def _decoded(text: str) -> str:
     """Oracle: every escape of an unreserved character spelled out, all others in upper case, one by one."""
+    if "%" not in text:
+        return text
     out, i = "", 0
     while i < len(text):
         escape = re.compile(r"%([0-9A-Fa-f]{2})").match(text, i)
@@ -102,6 +104,11 @@ def _decoded(text: str) -> str:
 
 @given(urls)
 def test_normal_changes_nothing_but_what_it_may(url: str) -> None:
+    assert_same_meaning(url)
+
+
+def assert_same_meaning(url: str) -> None:
+    """Part by part, `normal(url)` is `url` but for what RFC 3986 lets nobody tell apart."""
     before, after = parse(url), parse(normal(url))
     if before.scheme is None or before.scheme.lower() not in ("http", "https", "ftp") or not before.authority:
         assert before == after

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -144,10 +143,14 @@ def key_view(url: str) -> dict[str, str]:
         for i, segment in enumerate(segments):
             segments[i], found = split_segment(segment)
             parameters += found
-    for i, segment in enumerate(segments):
-        view[f"path[{i}]"] = segment
-    for i, segment in enumerate(reversed(segments), 1):
-        view[f"path[-{i}]"] = segment
+    depth = len(segments)
+    from_start, from_end = (
+        _SHORT_PATHS[depth]
+        if depth < len(_SHORT_PATHS)
+        else (path_keys(depth, False), path_keys(depth, True))
+    )
+    view.update(zip(from_start, segments, strict=True))
+    view.update(zip(from_end, reversed(segments), strict=True))
     if parameters:
         _add_fields(view, "matrix", parameters)
     if query is not None:
@@ -158,10 +161,26 @@ def key_view(url: str) -> dict[str, str]:
     return view
 
 
+def path_keys(depth: int, from_end: bool) -> tuple[str, ...]:
+    """The keys of a path of that many segments, counted from its start or its end.
+
+    >>> path_keys(2, from_end=False), path_keys(2, from_end=True)
+    (('path[0]', 'path[1]'), ('path[-1]', 'path[-2]'))
+    """
+    return tuple(f"path[{-1 - i if from_end else i}]" for i in range(depth))
+
+
+_SHORT_PATHS = [(path_keys(depth, False), path_keys(depth, True)) for depth in range(32)]
+
+
 def _add_fields(view: dict[str, str], kind: str, fields: Iterable[str]) -> None:
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
     for field in fields:
         if field:
             name, _, value = field.partition("=")
-            seen[name] += 1
-            view[named_key(kind, name, seen[name])] = value
+            if name not in seen:
+                seen[name] = 1
+                view[f"{kind}[{name}]"] = value
+            else:
+                seen[name] += 1
+                view[named_key(kind, name, seen[name])] = value

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .cut import EMPTY, FIELD, HEAD, PARAMETER, SEGMENT, VALUE, Buffer, Cut, Urls, cut_fields, cut_tokens
-from .keys import WHOLE_KEYS, head_keys, named_key
+from .keys import WHOLE_KEYS, head_keys, named_key, path_keys
 from .syntax import parse
 from .tokens import END, START
 
@@ -125,8 +125,8 @@ class SiteTable:
         deepest = int(self._depth.max(initial=0))
         return [
             *sorted(heads, key=_head_order),
-            *_positions(deepest, from_end=False),
-            *_positions(deepest, from_end=True),
+            *path_keys(deepest, from_end=False),
+            *path_keys(deepest, from_end=True),
             *(key for cells in self._fields.values() for key in sorted(cells.keys)),
         ]
 
@@ -193,14 +193,14 @@ class SiteTable:
     def _path_from_start(self) -> _Cells:
         rows, ids = self._segments
         position = np.arange(len(rows)) - (np.cumsum(self._depth) - self._depth)[rows]
-        keys = _positions(int(self._depth.max(initial=0)), from_end=False)
+        keys = path_keys(int(self._depth.max(initial=0)), from_end=False)
         return _Cells.of(keys, position.astype(np.int32), rows, ids)
 
     @functools.cached_property
     def _path_from_end(self) -> _Cells:
         rows, ids = self._segments
         position = np.cumsum(self._depth)[rows] - np.arange(len(rows)) - 1
-        keys = _positions(int(self._depth.max(initial=0)), from_end=True)
+        keys = path_keys(int(self._depth.max(initial=0)), from_end=True)
         return _Cells.of(keys, position.astype(np.int32), rows, ids)
 
     def _named(self, cut: Cut, mark: int, kind: str) -> _Cells:
@@ -241,10 +241,6 @@ def _occurrences(names: Int32, rows: Int32, n_names: int) -> Int32:
     out = np.empty_like(place)
     out[order] = place - np.maximum.accumulate(np.where(anew, place, 0))
     return out
-
-
-def _positions(depth: int, from_end: bool) -> list[str]:
-    return [f"path[{-1 - i if from_end else i}]" for i in range(depth)]
 
 
 def _head_order(key: str) -> tuple[int, int, str]:

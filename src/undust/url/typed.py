@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-_LOWER, _UPPER, _DIGIT = range(3)
-
 
 def _regex(pattern: str) -> Callable[[str], bool]:
     match = re.compile(pattern).fullmatch
@@ -20,14 +18,14 @@ _UNIT_CHANGE = re.compile(r"(?=[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z])")
 
 
 def _is_session(value: str) -> bool:
-    """Opaque and long: letters and digits change about as often as in a random string.
+    """Opaque and long, with a change between lower case, upper case and digits at every sixth character.
 
-    Random base 16 changes unit at 47 % of its characters, base 36 at 40 %, base 62 at 62 %; words and titles
-    below 10 %, unless in CamelCase, which has no digits.
+    A random string changes at 40 % (base 36) to 62 % (base 62) of its characters, a title with numbers in it
+    at less than 10 %; CamelCase may reach 20 %, but seldom holds a digit.
     """
     if not _OPAQUE(value) or not _DIGIT_IN(value):
         return False
-    return len(_UNIT_CHANGE.findall(value)) * 5 >= len(value)
+    return len(_UNIT_CHANGE.findall(value)) * 6 >= len(value)
 
 
 # From the most to the least specific.
