@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from undust.errors import BookError
 from undust.rules.conversion import Growth
 from undust.rules.mutable import MutableUrl, escape_chars, reader
-from undust.rules.pattern import MAX_TEXT, Template, parse_key, parse_pattern, parse_template
+from undust.rules.pattern import MAX_TEXT, Template, escape, parse_key, parse_pattern, parse_template
 from undust.rules.rule import Condition, Rule, Scope
 from undust.url import Key, host_labels, split_segment
 
@@ -34,9 +33,10 @@ class Trigger(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """One write of a rule: `value` is computed on the URL before the rule, None there means "does not fire"."""
+    """One write of a rule; `value` is computed on the URL before the rule, and None is "does not fire"."""
 
     key: Key
+    read: Callable[[MutableUrl], str | None]
     value: Value | None  # None: drop
     write: Write
     ignore: bool
@@ -56,7 +56,7 @@ class CompiledRule:
         self.rule = rule
         self.scope: Scope = rule.scope
         self._everywhere = rule.scope == Scope()
-        self.tests = tuple(_compile_condition(key, value) for key, value in rule.when.items())
+        self.tests = tuple(compile_condition(key, value) for key, value in rule.when.items())
         groups = _group_names(rule)
         self.substitution = _compile_substitution(rule)
         self.edits: tuple[Edit, ...] = () if self.substitution else tuple(_compile_edits(rule, groups))
@@ -92,6 +92,12 @@ class CompiledRule:
                 return None
         return groups
 
+    def ignored(self, u: MutableUrl) -> list[Edit]:
+        """The edits whose value a key shows as a wildcard."""
+        if not self.covers(u) or self.groups(u) is None:
+            return []
+        return [edit for edit in self.edits if edit.ignore and edit.read(u) is not None]
+
     def apply_parsed(self, u: MutableUrl) -> bool:
         """Rewrite `u`, which lies in the scope; False: nothing changed."""
         groups = self.groups(u)
@@ -100,7 +106,10 @@ class CompiledRule:
         if self.substitution is not None:
             text = str(u)
             out = self.substitution(text)
-            if out is None or out == text or len(out) > u.limit:
+            if out is None or out == text:
+                return False
+            if len(out) > u.limit:
+                u.overlong = True
                 return False
             u.replace(out)
             return True
@@ -118,10 +127,12 @@ class CompiledRule:
                             continue
                         return False
                     room -= len(value)
-                    if room < 0:
-                        return False
                 todo.append((edit, value))
         except Growth:
+            u.overlong = True
+            return False
+        if room < 0:
+            u.overlong = any(edit.read(u) != value for edit, value in todo)
             return False
         changed = False
         segments: dict[int, str | None] = {}
@@ -135,7 +146,6 @@ class CompiledRule:
         return changed
 
 
-@lru_cache(maxsize=65536)
 def compile_rule(rule: Rule) -> CompiledRule:
     """Make a rule ready to run; BookError naming the rule and the field when it cannot be."""
     try:
@@ -146,38 +156,87 @@ def compile_rule(rule: Rule) -> CompiledRule:
         raise BookError(error.why, rule=rule.id, field=error.field) from None
 
 
+class Needs(NamedTuple):
+    """What a rule cannot do without, each None or "one of these": all of them must be there.
+
+    `paths`: the whole path. `segments`: a segment of the path, without its parameters. `names`: a parameter
+    of the query. `texts`: a piece of the URL.
+    """
+
+    paths: tuple[str, ...] | None = None
+    segments: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None
+    texts: tuple[str, ...] | None = None
+
+
+def needs(rule: Rule) -> Needs:
+    """What must be present for `rule` to change a URL.
+
+    >>> needs(Rule(when={"path": "/viewtopic.php"}, do={"query": "{query|sort}"}))
+    Needs(paths=('/viewtopic.php',), segments=None, names=None, texts=('&', ';'))
+    """
+    swap = rule.do.get("substitute")
+    names = None if swap is not None else _needed_names(rule)
+    texts = _conversion_needs(rule)
+    if isinstance(swap, Mapping):
+        texts = (swap["from"],) if swap["from"] else None
+    paths = segments = None
+    for text, condition in rule.when.items():
+        if text == "names" or condition is None:
+            continue
+        key = parse_key(text)
+        if key.kind == "path":
+            values = _literal_values(text, condition)
+            if values is not None and key.position is None:
+                paths = values
+            elif values is not None:
+                segments = values
+            elif isinstance(condition, str) and key.position is None and texts is None:
+                texts = _longest_literal(condition, key)
+        elif key.kind == "query" and key.name:
+            names = (key.name,)
+        elif key.kind in ("url", "query", "fragment") and isinstance(condition, str) and texts is None:
+            texts = _longest_literal(condition, key)
+    return Needs(paths, segments, names, texts)
+
+
 def trigger(rule: Rule) -> Trigger | None:
-    """The cheapest thing that must be present for `rule` to change a URL; None when nothing is known.
+    """The one most telling of the rule's needs.
 
     >>> trigger(Rule(do={"query[sid]": None}))
     Trigger(kind='query', values=('sid',))
     >>> trigger(Rule(when={"path": "/viewtopic.php"}, do={"query": "{query|sort}"}))
     Trigger(kind='path', values=('/viewtopic.php',))
     """
-    swap = rule.do.get("substitute")
-    if isinstance(swap, Mapping):
-        return Trigger("text", (swap["from"],)) if swap["from"] else None
-    for key, condition in rule.when.items():
-        if key != "names" and (key == "path" or key.startswith("path[")):
-            values = _literal_values(key, condition)
-            # An empty literal is in every text: no trigger.
-            if values and all(values):
-                return Trigger("path" if key == "path" else "segment", values)
-    for key, condition in rule.when.items():
-        if key == "names" and condition:
-            return Trigger("query", (max(condition, key=lambda name: (len(name), name)),))
-        if key.startswith("query[") and condition is not None:
-            name = parse_key(key).name
-            if name:
-                return Trigger("query", (name,))
-    names = set()
+    need = needs(rule)
+    for kind, values in (
+        ("query", need.names), ("path", need.paths), ("segment", need.segments), ("text", need.texts)
+    ):  # fmt: skip
+        if values and all(values):
+            return Trigger(kind, values)
+    return None
+
+
+def _needed_names(rule: Rule) -> tuple[str, ...] | None:
+    """Parameters one of which must be there, as far as `names` and the rewrite tell."""
+    present = rule.when.get("names")
+    if isinstance(present, tuple) and present:
+        return (max(present, key=lambda name: (len(name), name)),)
+    touched: set[str] | None = set()
     for text, action in rule.do.items():
-        key_ = parse_key(text)
-        if key_.kind == "query" and key_.name and not isinstance(action, str):
-            names.add(key_.name)
-        else:
-            return _text_trigger(rule)
-    return Trigger("query", tuple(sorted(names)))
+        key = _parse_written(text)
+        if isinstance(action, str):
+            touched = None
+            for reference in _parse_template(text, action).references:
+                source = reference.source
+                if isinstance(source, Key) and source.kind == "query" and source.name:
+                    return (source.name,)
+        elif touched is not None:
+            if key.kind == "query" and key.name:
+                touched.add(key.name)
+            else:
+                touched = None
+    return tuple(sorted(touched)) if touched else None
 
 
 # What a conversion looks for: without it, the conversion changes nothing.
@@ -187,8 +246,6 @@ _CONVERSION_NEEDS = {
     "dots": ("/.",),
     "first": ("&", ";"),
     "last": ("&", ";"),
-    "noblank": ("?",),
-    "noempty": ("?",),
     "plus": ("+",),
     "semi": (";",),
     "slashes": ("//",),
@@ -197,23 +254,29 @@ _CONVERSION_NEEDS = {
 }
 
 
-def _text_trigger(rule: Rule) -> Trigger | None:
+def _conversion_needs(rule: Rule) -> tuple[str, ...] | None:
     """For `{"query": "{query|sort}"}` and its like: what the one conversion looks for."""
-    if len(rule.do) == 1:
-        ((key, action),) = rule.do.items()
-        if isinstance(action, str):
-            pieces = parse_template(action).pieces
-            if len(pieces) == 1 and not isinstance(pieces[0], str):
-                source, steps, _ = pieces[0].source, pieces[0].steps, pieces[0].converts
-                if source == parse_key(key) and len(steps) == 1:
-                    needs = _CONVERSION_NEEDS.get(steps[0])
-                    return Trigger("text", needs) if needs else None
-    for key, condition in rule.when.items():
-        if isinstance(condition, str) and parse_key(key).kind in ("path", "query", "url", "fragment"):
-            literal = max(parse_pattern(condition, parse_key(key)).literals, key=len)
-            if len(literal) > 1:
-                return Trigger("text", (literal,))
-    return None
+    if len(rule.do) != 1:
+        return None
+    ((text, action),) = rule.do.items()
+    if not isinstance(action, str):
+        return None
+    pieces = _parse_template(text, action).pieces
+    if len(pieces) != 1 or isinstance(pieces[0], str) or pieces[0].source != parse_key(text):
+        return None
+    return _CONVERSION_NEEDS.get(pieces[0].steps[0]) if len(pieces[0].steps) == 1 else None
+
+
+def _longest_literal(condition: str, key: Key) -> tuple[str, ...] | None:
+    literal = max(parse_pattern(condition, key).literals, key=len)
+    return (literal,) if len(literal) > 1 else None
+
+
+def _parse_template(text: str, template: str) -> Template:
+    try:
+        return parse_template(template)
+    except BookError as error:
+        raise BookError(error.why, field=f"do.{text}") from None
 
 
 def _literal_values(key: str, condition: Condition) -> tuple[str, ...] | None:
@@ -238,7 +301,7 @@ def _group_names(rule: Rule) -> frozenset[str]:
     return frozenset(names)
 
 
-def _compile_condition(text: str, condition: Condition) -> Test:
+def compile_condition(text: str, condition: Condition) -> Test:
     if text == "names":
         if not isinstance(condition, tuple):
             raise BookError("names takes the list of parameter names that are present", field="when.names")
@@ -330,7 +393,15 @@ def _compile_edits(rule: Rule, groups: frozenset[str]) -> list[Edit]:
     if drops:
         names = frozenset(drops)
         # Dropped last: what `query` or another parameter became is settled by then.
-        out.append(Edit(Key("query", name=drops[0]), None, lambda u, value: u.drop_fields(names), False))
+        out.append(
+            Edit(
+                Key("query", name=drops[0]),
+                lambda u: None,
+                None,
+                lambda u, value: u.drop_fields(names),
+                False,
+            )
+        )
     return out
 
 
@@ -346,28 +417,19 @@ _DROPPABLE = ("port", "query", "fragment", "matrix")
 
 def _compile_edit(text: str, key: Key, action: object, groups: frozenset[str]) -> Edit:
     field = f"do.{text}"
-    write = _writer(key)
+    read, write = reader(key), _writer(key)
     if action is None:
         piece = key.position is not None and (key.kind, key.position) != ("host", 0)
         if key.kind not in _DROPPABLE and not piece:
             raise BookError("cannot be dropped, a URL needs it", field=field)
-        return Edit(key, None, write, False)
+        return Edit(key, read, None, write, False)
     ignore = isinstance(action, Mapping)
-    try:
-        template = parse_template(
-            escape_template(action["ignore"]) if isinstance(action, Mapping) else str(action)
-        )
-    except BookError as error:
-        raise BookError(error.why, field=field) from None
+    # A representative value is no template: braces mean themselves.
+    template = _parse_template(text, escape(action["ignore"]) if isinstance(action, Mapping) else str(action))
     for reference in template.references:
         if isinstance(reference.source, str) and reference.source not in groups:
             raise BookError(f"no condition has a group {{{reference.source}}}", field=field)
-    return Edit(key, _valuer(key, template, ignore), write, ignore)
-
-
-def escape_template(literal: str) -> str:
-    """A representative value is no template: braces mean themselves."""
-    return literal.replace("{", "{{").replace("}", "}}")
+    return Edit(key, read, _valuer(key, template, ignore), write, ignore)
 
 
 def _read(u: MutableUrl) -> Callable[[Key], str | None]:
@@ -398,7 +460,10 @@ def _valuer(key: Key, template: Template, ignore: bool) -> Value:
         elif key.kind == "path" and key.position is not None:
             if not -len(u.segments()) <= key.position <= len(u.segments()):
                 return None
-            text = escape_chars(text, "/?#;")
+            if text != u.segment(key.position):
+                text = escape_chars(text, "/?#")
+                if ";" in text and split_segment(text)[1]:
+                    text = text.replace(";", "%3B")
         if key.kind == "host" and key.position is not None and key.position > len(host_labels(u.host or "")):
             return None
         return text

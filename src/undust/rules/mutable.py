@@ -31,10 +31,13 @@ class MutableUrl:
     (True, True, 'http://example.com/index.php?title=A%26B')
     """
 
-    __slots__ = ("_fields", "_host", "_segments", "authority", "fragment", "limit", "path", "query", "scheme")
+    __slots__ = (
+        "_fields", "_host", "_segments", "authority", "fragment", "limit", "overlong", "path", "query", "scheme",
+    )  # fmt: skip
 
     def __init__(self, text: str, limit: int | None = None) -> None:
         self.limit = 2 * len(text) + MAX_GROWTH if limit is None else limit
+        self.overlong = False  # a rule would have gone beyond the limit
         self.replace(text)
 
     def replace(self, text: str) -> None:
@@ -48,7 +51,7 @@ class MutableUrl:
         return unparse(Parts(self.scheme, self.authority, self.path, self.query, self.fragment))
 
     def room(self) -> int:
-        """How many characters may be added yet: whatever a book says, a URL stays of the order of its length."""
+        """How many characters may be added yet: whatever a book says, a URL keeps its order of length."""
         used = len(self.authority or "") + len(self.path) + len(self.query or "") + len(self.fragment or "")
         return self.limit - used
 
@@ -101,6 +104,8 @@ class MutableUrl:
         return split_segment(segment)[0] if ";" in segment else segment
 
     def set_path(self, path: str) -> bool:
+        if path == self.path:
+            return False
         if not path.startswith("/"):
             path = "/" + path
         if "?" in path or "#" in path:
@@ -126,7 +131,7 @@ class MutableUrl:
         return None
 
     def set_matrix(self, name: str, occurrence: int, value: str | None) -> bool:
-        """Set or drop (None) a path parameter; an absent one is not added. 1 with None: drop all of that name."""
+        """Set or drop (None) a path parameter; none is added. (1, None): drop all of the name."""
         out, seen = [], 0
         for segment in self.segments():
             base, fields = split_segment(segment) if ";" in segment else (segment, [])
@@ -166,6 +171,8 @@ class MutableUrl:
 
     def set_query(self, query: str | None) -> bool:
         """Set the whole query; an empty one goes together with its `?`."""
+        if query == self.query:
+            return False
         query = query.replace("#", "%23") if query else None
         if query == self.query:
             return False
@@ -252,6 +259,8 @@ def reader(key: Key) -> Reader:
         if position is None:
             return lambda u: u.path
         return lambda u: u.segment(position)
+    if kind == "separator":
+        return lambda u: None if u.query is None else query_separator(u.query)
     if kind == "matrix":
         assert name is not None
         return lambda u: u.matrix(name, occurrence)

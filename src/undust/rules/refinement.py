@@ -14,10 +14,10 @@ Tokens = tuple[str, ...]
 def refined_by(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[Tokens, Tokens]]:
     """All substitutions that (a, b) refines: a common prefix and a common suffix deleted, in tokens.
 
-    The lemma of SPEC 2.7 (a'->b' refines a->b iff a' = g a d and b' = g b d) turned round: so the rules refined by
-    one rule are found by look-up, not by trying all pairs. The rule itself comes first.
+    The lemma of SPEC 2.7 (a'->b' refines a->b iff a' = g a d and b' = g b d) turned round: so the rules
+    refined by one rule are found by look-up, not by trying all pairs. The rule itself comes first.
 
-    >>> [("".join(x), "".join(y)) for x, y in refined_by("a x c".split(), "a y c".split())]
+    >>> [("".join(x), "".join(y)) for x, y in refined_by("axc", "ayc")]
     [('axc', 'ayc'), ('ax', 'ay'), ('xc', 'yc'), ('x', 'y')]
     """
     a, b = tuple(a), tuple(b)
@@ -68,11 +68,11 @@ def sides(rule: Rule) -> tuple[Tokens, Tokens]:
 def refines(fine: Rule, coarse: Rule) -> bool:
     """Whether `fine` is a special case of `coarse`: never wrongly True, sometimes wrongly False.
 
-    For substitutions the exact test of SPEC 2.7. For key rules: the same rewrite, a scope within the other's, and
-    each condition of `coarse` implied by one of `fine`.
+    For substitutions the exact test of SPEC 2.7. For key rules: the same rewrite, a scope within the other's,
+    and each condition of `coarse` implied by one of `fine`.
 
-    >>> drop = {"query[sid]": None}
-    >>> refines(Rule(when={"path": "/a"}, do=drop), Rule(do=drop)), refines(Rule(do=drop), Rule(do={"query": None}))
+    >>> drop, narrow = Rule(do={"query[sid]": None}), Rule(when={"path": "/a"}, do={"query[sid]": None})
+    >>> refines(narrow, drop), refines(drop, narrow)
     (True, False)
     """
     if not _scope_within(fine.scope, coarse.scope):
@@ -85,7 +85,7 @@ def refines(fine: Rule, coarse: Rule) -> bool:
 
 
 def _same_groups(fine: Rule, coarse: Rule) -> bool:
-    """Whether the groups a rewrite refers to come from equal conditions: else equal text may mean different values."""
+    """Whether the groups a rewrite refers to come from equal conditions; else they may hold other values."""
     for key, condition in coarse.when.items():
         if key != "names" and isinstance(condition, str):
             pattern = parse_pattern(condition, parse_key(key))

@@ -1,4 +1,4 @@
-"""A rule: where it holds (scope), when it fires (conditions), what it does (per key), and what it rests on."""
+"""A rule: where it holds (scope), when it fires (conditions), what it does, and what it rests on."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Action: TypeAlias = str | Mapping[str, Any] | None
 class Scope:
     """The URLs a rule is about: named hosts, or a domain with all below it, or any host of the site.
 
-    A host may carry a port (`localhost:8000`): then only that port is meant, else any. `path` is a prefix that
-    ends at a segment: `/forum/` holds all below it, `/forum` that and `/forum` itself, but not `/forums`.
+    A host may carry a port (`localhost:8000`): then only that port is meant, else any. `path` is a prefix
+    that ends at a segment: `/forum/` holds all below it, `/forum` that and itself too, but not `/forums`.
 
     >>> Scope(hosts=("WWW.example.com",), path="/forum/").to_dict()
     {'hosts': ['www.example.com'], 'path': '/forum/'}
@@ -163,8 +163,8 @@ class Rule:
         """How narrow the rule is; more specific rules are applied first (RES-32).
 
         Compared in this order: scope (hosts, domain, any), segments of the scope's path, weight of the
-        conditions (literal, absent or names 4, alternatives 3, typed group 2, anything 1; a substitution weighs
-        the tokens it replaces), characters of literal text.
+        conditions (literal, absent or names 4, alternatives 3, typed group 2, anything 1; a substitution
+        weighs the tokens it replaces), characters of literal text.
         """
         scope = 2 if self.scope.hosts else 1 if self.scope.domain else 0
         path = len([segment for segment in (self.scope.path or "").split("/") if segment])
