@@ -1,0 +1,335 @@
+"""Where a proposal holds: the widest contexts in which nothing speaks against it.
+
+A proposal is tried as wide as it was made. Where it merges different contents, the events tell in which paths,
+with which other parameters and for which values it does; the parts that stay clean become rules of their own.
+Every part is judged by leave-one-fold-out over clusters: a fold counts for a rule only if the other folds alone
+would have proposed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from undust.learners.view import Ints, escape
+from undust.rules import Rule
+from undust.selection.bounds import wilson_lower
+from undust.selection.prior import strength
+from undust.selection.trial import Trial
+from undust.url import field_name
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a rule must show. `precision` is a lower bound; `impurity` the most it may show as a point estimate."""
+
+    precision: float = 0.85
+    impurity: float = 0.03
+    clusters: int = 2
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A property of the changed URLs that may become a condition: a code per form, and what each code says."""
+
+    name: str
+    codes: Ints
+    say: Sequence[Any]
+    needs_base: bool = False
+
+
+@dataclass(frozen=True)
+class Count:
+    """Clusters that speak for and against, per fold."""
+
+    good: Ints
+    bad: Ints
+    near: int
+
+    def judged(self, prior: float, bar: Bar) -> tuple[float, int, int]:
+        """Lower bound of precision, clusters for, clusters against - from folds the others would have proposed."""
+        g, b = self.good.sum(), self.bad.sum()
+        rest_g, rest_b = g - self.good, b - self.bad
+        counts = (rest_g >= min(bar.clusters, 2)) & (rest_b <= bar.impurity * (rest_g + rest_b))
+        good = int(self.good[counts].sum())
+        bad = int(b)  # what speaks against a rule always counts
+        return wilson_lower(good + prior, good + bad + prior), good, bad
+
+
+def features(trial: Trial) -> list[Feature]:
+    """Conditions that could narrow this rule."""
+    view, rule = trial.view, trial.rule
+    taken = set(rule.when)
+    out: list[Feature] = []
+    separates = view.separators[0][trial.rows]
+    if "separator" not in taken and (separates == 0).any() and (separates == 1).any():
+        out.append(Feature("separator", *view.separators))
+    if not any(k.startswith("path[") for k in taken):
+        out.append(Feature("tail", *view.tails))
+    if "path" not in taken and not any(k.startswith("path") for k in taken):
+        if not rule.scope.path:
+            out.append(Feature("top", *view.tops))
+        out.append(Feature("shape", *view.shapes))
+    if "names" not in taken:
+        out += _others(trial)
+        out.append(Feature("names", *view.names))
+    dropped = [k for k, v in rule.do.items() if v is None and k.startswith("query[") and k not in taken]
+    if len(dropped) == 1:
+        name = dropped[0][6:-1]
+        values = view.values.get(name, {})
+        texts = sorted({values[i] for i in trial.rows.tolist() if i in values})
+        at = {t: i for i, t in enumerate(texts)}
+        codes = np.full(view.n, -1, np.int64)
+        for i in trial.rows.tolist():
+            if i in values:
+                codes[i] = at[values[i]]
+        out.append(Feature("value", codes, texts, needs_base=True))
+    return out
+
+
+def _others(trial: Trial) -> list[Feature]:
+    """Absence of another parameter: the one whose presence goes most with being wrong."""
+    view = trial.view
+    bad = trial.source[trial.bad]
+    if len(bad) < 2:
+        return []
+    own = {k[6:-1] for k in (*trial.rule.do, *trial.rule.when) if k.startswith("query[")}
+    counts: dict[str, int] = {}
+    for row in bad[:: max(1, len(bad) // 500)].tolist():
+        for name in {field_name(f) for f in view.parts[row][2]}:
+            if name not in own and name:
+                counts[name] = counts.get(name, 0) + 1
+    out = []
+    for name, _ in sorted(counts.items(), key=lambda c: (-c[1], c[0]))[:2]:
+        codes = np.zeros(view.n, np.int64)
+        codes[list(view.values[name])] = 1
+        out.append(Feature(f"without {name}", np.where(codes == 1, -1, 0), [name]))
+    return out
+
+
+def narrowed(rule: Rule, conditions: Sequence[tuple[Feature, int]]) -> Rule:
+    """The rule under these further conditions."""
+    when = dict(rule.when)
+    scope = rule.scope
+    for feature, code in conditions:
+        said = feature.say[code]
+        match feature.name:
+            case "top":
+                scope = replace(scope, path=said) if said != "/" else scope
+                if said == "/":
+                    when["path[1]"] = None
+            case "shape":
+                when["path"] = said
+            case "tail":
+                when["path[-1]"] = said
+            case "names":
+                when["names"] = list(said)
+            case "separator":
+                when["separator"] = said
+            case _ if feature.name.startswith("without "):
+                when[f"query[{said}]"] = None
+            case "value":
+                (key,) = [
+                    k
+                    for k, v in rule.do.items()
+                    if v is None and k.startswith("query[") and k not in rule.when
+                ]
+                when[key] = escape(said)
+    return replace(rule, scope=scope, when=when)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A rule with what speaks for it."""
+
+    rule: Rule
+    precision_low: float
+    good: int
+    bad: int
+    near: int
+    merges: int
+    conditions: int
+    changed: int  # forms it changes, merged or not
+
+
+def refine(trial: Trial, bar: Bar) -> list[Candidate]:
+    """The widest parts of a tried rule that pass the bar, best first; none when nothing does."""
+    if not trial.good.any():
+        return []
+    view = trial.view
+    cluster = view.cluster[trial.source]
+    fold = cluster % FOLDS
+    found: list[Candidate] = []
+    covered = np.zeros(len(trial.source), bool)
+    feats = features(trial)
+    by_name = {f.name: f for f in feats}
+    affected = trial.rows
+    for combo in _combinations(by_name):
+        if (covered | ~trial.good).all():
+            break
+        fs = [by_name[n] for n in combo]
+        usable = np.ones(len(trial.source), bool)
+        key = np.zeros(len(trial.source), np.int64)
+        for f in fs:
+            codes = f.codes[trial.source]
+            usable &= codes >= 0
+            if f.needs_base:
+                usable &= trial.based
+            key = key * (len(f.say) + 1) + codes + 1
+        # an event whose source stands still (the group's majority moved) has no features of the change: it counts
+        # under its own path and names, which the group shares
+        contexts, inverse = np.unique(key[usable], return_inverse=True)
+        if not len(contexts):
+            continue
+        counts = _tally(
+            inverse,
+            cluster[usable],
+            fold[usable],
+            trial.good[usable],
+            trial.bad[usable],
+            trial.near[usable],
+            len(contexts),
+        )
+        events = np.flatnonzero(usable)
+        for c, count in enumerate(counts):
+            if count.good.sum() < 1:
+                continue
+            mine = events[inverse == c]
+            fresh = trial.good[mine] & ~covered[mine]
+            if not fresh.any() or fresh.sum() < 0.2 * trial.good[mine].sum():
+                continue
+            conditions = [(f, int(f.codes[trial.source[mine[0]]])) for f in fs]
+            rule = narrowed(trial.rule, conditions)
+            prior = strength(rule)
+            low, good, bad = count.judged(prior, bar)
+            total_bad = int(trial.bad[mine].sum())
+            merges = int(trial.good[mine].sum())
+            if low < bar.precision or good < bar.clusters or bad > bar.impurity * (good + bad):
+                continue
+            if total_bad > bar.impurity * (merges + total_bad) or count.near > max(2, merges):
+                continue
+            if _downhill(trial, mine):
+                continue
+            if _mixed(trial, mine, by_name, combo) or not _tested(
+                trial, mine, fs, conditions, by_name, affected, prior
+            ):
+                continue
+            covered[mine] = True
+            rows = trial.rows
+            for f, code in conditions:
+                rows = rows[f.codes[rows] == code]
+            found.append(Candidate(rule, low, good, bad, count.near, merges, len(fs), len(rows)))
+    return sorted(found, key=lambda c: (-c.merges, c.rule.id))
+
+
+def _combinations(by_name: dict[str, Feature]) -> Iterator[tuple[str, ...]]:
+    """Sets of conditions from none to three, wide before narrow."""
+    without = [n for n in by_name if n.startswith("without ")]
+    order: list[tuple[str, ...]] = [
+        (),
+        ("separator",),
+        *((w,) for w in without),
+        ("tail",),
+        *(("separator", w) for w in without),
+        *(("tail", w) for w in without),
+        tuple(without),
+        ("top",),
+        ("value",),
+        ("shape",),
+        ("names",),
+        ("top", "tail"),
+        ("top", "value"),
+        ("tail", "value"),
+        ("shape", "value"),
+        ("top", "names"),
+        ("tail", "names"),
+        ("shape", "names"),
+        ("names", "value"),
+        ("top", "names", "value"),
+        ("shape", "names", "value"),
+    ]
+    for combo in order:
+        if all(n in by_name for n in combo):
+            yield combo
+
+
+def _tally(context: Ints, cluster: Ints, fold: Ints, good: Any, bad: Any, near: Any, n: int) -> list[Count]:
+    """Per context and fold: how many different clusters speak for the rule, how many against."""
+
+    def distinct(mask: Any) -> Ints:
+        pairs = np.unique(context[mask] * (int(cluster.max(initial=0)) + 1) + cluster[mask])
+        c, k = np.divmod(pairs, int(cluster.max(initial=0)) + 1)
+        table = np.zeros((n, FOLDS), np.int64)
+        np.add.at(table, (c, k % FOLDS), 1)
+        return table
+
+    g, b = distinct(good), distinct(bad)
+    m = np.bincount(context[near], minlength=n)
+    return [Count(g[i], b[i], int(m[i])) for i in range(n)]
+
+
+def _downhill(trial: Trial, mine: Ints) -> bool:
+    """Does the rule mostly lead from pages to redirects or errors? Its other direction is the one to deploy."""
+    alive = trial.view.alive
+    good = mine[trial.good[mine]]
+    return bool((alive[trial.source[good]] & ~alive[trial.anchor[good]]).sum() * 2 > len(good))
+
+
+def _mixed(trial: Trial, mine: Ints, by_name: dict[str, Feature], used: tuple[str, ...]) -> bool:
+    """Is there a part inside this context in which the rule is plainly wrong?"""
+    bad = trial.bad[mine]
+    if bad.sum() < 2:
+        return False
+    for name, feature in by_name.items():
+        if name in used:
+            continue
+        codes = feature.codes[trial.source[mine]]
+        ok = codes >= 0
+        b = np.bincount(codes[ok & bad], minlength=len(feature.say))
+        g = np.bincount(codes[ok & trial.good[mine]], minlength=len(feature.say))
+        if ((b >= 2) & (b > 0.25 * (b + g))).any():
+            return True
+    return False
+
+
+def _tested(
+    trial: Trial,
+    mine: Ints,
+    fs: Sequence[Feature],
+    conditions: Sequence[tuple[Feature, int]],
+    by_name: dict[str, Feature],
+    affected: Ints,
+    prior: float,
+) -> bool:
+    """Is the context about as wide as what was seen?
+
+    Most URLs it would change must lie in path shapes with evidence; a rule that rewrites the path must have been
+    seen right on every kind of last segment it would touch (a listing is not like the files in it); and one that
+    folds letters into a form must mostly lead to forms that exist.
+    """
+    rows = affected
+    for f, code in conditions:
+        rows = rows[f.codes[rows] == code]
+    if not len(rows):
+        return True
+    view, rule = trial.view, trial.rule
+    shape = view.shapes[0]
+    share = float(np.isin(shape[rows], np.unique(shape[trial.source[mine]])).mean())
+    if share < (0.3 if prior >= 10 else 0.7):
+        return False
+    if "separator" not in {f.name for f in fs} and "separator" in by_name:
+        sep = by_name["separator"].codes
+        if not np.isin(np.unique(sep[rows]), np.r_[-1, np.unique(sep[trial.source[mine]])]).all():
+            return False
+    if any(k.startswith("path") for k in rule.do):
+        tail = view.tails[0]
+        if not np.isin(np.unique(tail[rows]), np.unique(tail[trial.source[mine]])).all():
+            return False
+        if any(isinstance(v, str) and ("|lower" in v or "|upper" in v) for v in rule.do.values()):
+            return len(mine) >= 0.5 * len(rows)
+    return True

@@ -1,0 +1,134 @@
+"""What a rule would do to a site: which URLs it changes, what falls together, and whether that is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from undust.learners.view import NEAR, Bools, Ints, View
+from undust.rules import CompiledRule, Rule, compile_rule
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A rule tried on a view. An *event* is a known page that falls together with another known one.
+
+    `source[e]` is the form that is changed (or stays), `anchor[e]` the form it is compared with: the one that
+    already stood where the rule leads, else one of the majority. `good`, `near`, `bad` say whether they show the
+    same content, nearly the same (clock, counter, edit), or different content. `based`: the anchor stood there.
+    """
+
+    rule: Rule
+    view: View
+    rows: Ints  # forms the rule changes
+    after: list[str]  # what they become
+    source: Ints
+    anchor: Ints
+    good: Bools
+    near: Bools
+    based: Bools
+    group: Ints
+    lost: int  # contents whose last form would go (near ones apart)
+    lost_near: int
+
+    @property
+    def bad(self) -> Bools:
+        return ~(self.good | self.near)
+
+    @cached_property
+    def merges(self) -> int:
+        """True merges: pages that fall together with their own content."""
+        return int(self.good.sum())
+
+
+def rows_for(view: View, compiled: CompiledRule) -> list[int]:
+    """Forms on which the rule can fire at all, by its trigger."""
+    trigger = compiled.trigger
+    if trigger is None:
+        return list(range(view.n))
+    if trigger.kind == "query":
+        found = [row for name in trigger.values for row in view.values.get(name, ())]
+        return sorted(set(found)) if len(trigger.values) > 1 else found
+    if trigger.kind == "path":
+        return [row for path in trigger.values for row in view.rows_of_path.get(path, ())]
+    hit = np.zeros(view.n, bool)
+    for text in trigger.values:
+        hit |= view.containing(text)
+    return np.flatnonzero(hit).tolist()
+
+
+def trial(rule: Rule, view: View) -> Trial | None:
+    """Try a rule; None when it changes nothing."""
+    compiled = compile_rule(rule)
+    rows, after = [], []
+    for i in rows_for(view, compiled):
+        new = compiled.apply(view.urls[i])
+        if new is not None and new != view.urls[i]:
+            rows.append(i)
+            after.append(new)
+    if not rows:
+        return None
+    changed = np.zeros(view.n, bool)
+    changed[rows] = True
+    code: dict[str, int] = {}
+    group = [code.setdefault(u, len(code)) for u in after]
+    base = np.full(len(code), -1, np.int64)
+    for url, g in code.items():
+        at = view.index.get(url, -1)
+        if at >= 0 and not changed[at]:
+            base[g] = at
+    standing = np.flatnonzero(base >= 0)
+    member = np.r_[np.array(rows, np.int64), base[standing]]
+    groups = np.r_[np.array(group, np.int64), standing]
+    known = (view.cluster[member] >= 0) & ~view.soft[member]
+    member, groups = member[known], groups[known]
+    return _events(rule, view, np.array(rows, np.int64), after, member, groups, base)
+
+
+def _events(
+    rule: Rule, view: View, rows: Ints, after: list[str], member: Ints, groups: Ints, base: Ints
+) -> Trial:
+    cluster = view.cluster[member]
+    # anchor of each group: its standing form if that is known, else the first form of its majority cluster
+    anchor = np.full(len(base), -1, np.int64)
+    lost_of = np.zeros(len(base), np.int64)
+    if len(member):
+        order = np.lexsort((member, cluster, groups))
+        g, c, m = groups[order], cluster[order], member[order]
+        starts = np.flatnonzero(np.r_[True, (g[1:] != g[:-1]) | (c[1:] != c[:-1])])
+        counts = np.diff(np.r_[starts, len(g)])
+        rank = np.lexsort((c[starts], -counts, g[starts]))
+        who, first = np.unique(g[starts][rank], return_index=True)
+        anchor[who] = m[starts[rank[first]]]
+        lost_of[who] = np.bincount(g[starts], minlength=len(base))[who] - 1
+    fixed = (base >= 0) & (view.cluster[base] >= 0) & ~view.soft[base]
+    anchor[fixed] = base[fixed]
+    is_event = member != anchor[groups]
+    source, group = member[is_event], groups[is_event]
+    target = anchor[group]
+    good = view.cluster[source] == view.cluster[target]
+    near = np.zeros(len(source), bool)
+    if len(wrong := np.flatnonzero(~good)):
+        near[wrong] = np.nan_to_num(view.resemblance(source[wrong], target[wrong]), nan=0.0) >= NEAR
+    wrong_pairs = (
+        np.unique(np.stack([group[~good], view.cluster[source[~good]]], 1), axis=0) if len(source) else []
+    )
+    near_pairs = (
+        np.unique(np.stack([group[near], view.cluster[source[near]]], 1), axis=0) if near.any() else []
+    )
+    return Trial(
+        rule=rule,
+        view=view,
+        rows=rows,
+        after=after,
+        source=source,
+        anchor=target,
+        good=good,
+        near=near,
+        based=fixed[group],
+        group=group,
+        lost=len(wrong_pairs) - len(near_pairs),
+        lost_near=len(near_pairs),
+    )
