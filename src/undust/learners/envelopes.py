@@ -8,8 +8,8 @@ all substrings to a table and sorts it. Here no substring is ever written:
   share is then a run of neighbours; one that nobody shares cannot be half of a shared envelope and is never
   looked at.
 * For each prefix length the rows are put in the order (prefix, backwards order), by a stable radix sort on
-  top of the backwards order. In that order *every* bucket with a prefix of this length is a run, for every suffix
-  length at once: the runs break where two neighbours share fewer suffix tokens. So a bucket costs a
+  top of the backwards order. In that order *every* bucket with a prefix of this length is a run, for every
+  suffix length at once: the runs break where two neighbours share fewer suffix tokens. So a bucket costs a
   comparison, not a sort.
 
 All of this is exact. Only the two substrings of an instance are named by a 64-bit hash, to be counted.
@@ -18,7 +18,8 @@ All of this is exact. Only the two substrings of an instance are named by a 64-b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -58,39 +59,67 @@ class Pairs:
         """These pairs only, in this order."""
         return Pairs(*(getattr(self, field)[index] for field in self.__dataclass_fields__))
 
+    def of_rows(self, rows: Ints) -> Pairs:
+        """The same pairs, their row i being row `rows[i]` of a larger list."""
+        return replace(self, row_a=rows[self.row_a], row_b=rows[self.row_b])
+
 
 class Rows:
     """Token rows (`ids` cut at `offsets`) with constant-time hashes of any substring.
 
     >>> rows = Rows(np.array([0, 5, 6, 7, 1, 0, 6, 7, 1]), np.array([0, 5, 9]))
-    >>> rows.hashes(np.array([0]), np.array([2]), np.array([2])) == rows.hashes(
-    ...     np.array([1]), np.array([1]), np.array([2]))
+    >>> one, two = np.array([1]), np.array([2])
+    >>> rows.hashes(one - 1, two, two) == rows.hashes(one, one, two)
     array([ True])
     """
 
     def __init__(self, ids: Ints, offsets: Ints) -> None:
         self.ids = np.ascontiguousarray(ids, dtype=np.int32)
-        self.offsets = np.asarray(offsets, dtype=np.int64)
-        self.lengths = np.diff(self.offsets).astype(np.int32)
+        self.first = np.asarray(offsets[:-1], dtype=np.int64)
+        self.lengths = np.diff(offsets).astype(np.int32)
         longest = int(self.lengths.max(initial=0))
         # H(t_0 .. t_k) = sum r(t_i) B^i mod 2^64, r pseudo-random. B is odd, so a substring's hash is moved
-        # to position 0 by B^-start. B^2 - 1 holds few factors two: no short periodic string cancels itself out.
+        # to position 0 by B^-start. B^2 - 1 holds few factors two: no short periodic string cancels itself.
         base = 0x5851F42D4C957F2D
+        self._powers = _powers(base, 2 * longest + 1)
         self._inverse = _powers(pow(base, -1, 1 << 64), longest + 1)
-        position = np.arange(len(self.ids)) - np.repeat(self.offsets[:-1], self.lengths)
-        terms = _mixed(np.arange(1, int(self.ids.max(initial=0)) + 2, dtype=np.uint64))[self.ids]
-        terms *= _powers(base, longest + 1)[position]
+        self._values = mixed(np.arange(1, int(self.ids.max(initial=0)) + 2, dtype=np.uint64))
+        position = np.arange(len(self.ids)) - np.repeat(self.first, self.lengths)
+        terms = self._values[self.ids]
+        terms *= self._powers[position]
         self._sums = np.zeros(len(self.ids) + 1, dtype=np.uint64)
         np.cumsum(terms, out=self._sums[1:])
 
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def take(self, index: Ints | Bools) -> Rows:
+        """Some of the rows; tokens and hashes are shared."""
+        some = copy(self)
+        some.first, some.lengths = self.first[index], self.lengths[index]
+        return some
+
     def hashes(self, row: Ints, start: Ints, length: Ints) -> Hashes:
         """One well-mixed hash per substring; equal token sequences have equal hashes."""
-        first = self.offsets[row] + start
+        return mixed(self._sum(row, start, length))
+
+    def name(self, tokens: Ints) -> Hashes:
+        """The hash of a token sequence, not longer than the longest row, as an array of one."""
+        total = (self._values[tokens] * self._powers[: len(tokens)]).sum(dtype=np.uint64, keepdims=True)
+        return mixed(total)
+
+    def replaced(self, row: Ints, start: Ints, length: Ints, by: Ints) -> Hashes:
+        """Hashes of whole rows in which a substring is replaced by the tokens `by`."""
+        rest = start + length
+        found = self._sum(row, 0 * start, start)
+        found += (self._values[by] * self._powers[: len(by)]).sum(dtype=np.uint64) * self._powers[start]
+        found += self._sum(row, rest, self.lengths[row] - rest) * self._powers[start + len(by)]
+        return mixed(found)
+
+    def _sum(self, row: Ints, start: Ints, length: Ints) -> Hashes:
+        first = self.first[row] + start
         found: Hashes = (self._sums[first + length] - self._sums[first]) * self._inverse[start]
-        return _mixed(found)
+        return found
 
 
 def likely_pairs(
@@ -139,8 +168,8 @@ def likely_pairs(
 def common_ends(rows: Rows, pairs: Pairs) -> tuple[Ints, Ints]:
     """How many leading and how many trailing tokens the two substrings of each pair share."""
     shorter = np.minimum(pairs.len_a, pairs.len_b)
-    a = rows.offsets[pairs.row_a] + pairs.start
-    b = rows.offsets[pairs.row_b] + pairs.start
+    a = rows.first[pairs.row_a] + pairs.start
+    b = rows.first[pairs.row_b] + pairs.start
     heads = _shared(rows.ids, a, b, shorter, 1)
     tails = _shared(rows.ids, a + pairs.len_a - 1, b + pairs.len_b - 1, shorter, -1)
     return heads, tails
@@ -155,7 +184,7 @@ def _sorted(rows: Rows, backwards: bool) -> tuple[Ints, Ints]:
     A radix sort from the last token to the first; a row joins where its last token is due.
     """
     step = -1 if backwards else 1
-    first = rows.offsets[1:] - 1 if backwards else rows.offsets[:-1]
+    first = rows.first + rows.lengths - 1 if backwards else rows.first
     by_length = np.argsort(rows.lengths, kind="stable").astype(np.int32)
     ends = np.searchsorted(rows.lengths[by_length], np.arange(int(rows.lengths.max(initial=0)) + 2))
     order = by_length[:0]
@@ -422,7 +451,7 @@ def _once(rows: Rows, pairs: Pairs, u: Ints, v: Ints, rule: Ints, low: Bools) ->
         r, x = r[order], x[order]
         again = np.append(False, (r[1:] == r[:-1]) & (x[1:] == x[:-1])) if len(r) else np.zeros(0, dtype=bool)
         count -= np.bincount(r[again], minlength=len(pairs))
-    return Pairs(pairs.row_a, pairs.row_b, pairs.start, pairs.len_a, pairs.len_b, low_count, high_count)
+    return replace(pairs, low=low_count, high=high_count)
 
 
 def _powers(base: int, n: int) -> Hashes:
@@ -432,7 +461,7 @@ def _powers(base: int, n: int) -> Hashes:
     return found
 
 
-def _mixed(x: Hashes) -> Hashes:
+def mixed(x: Hashes) -> Hashes:
     """A bijection of 64 bits whose output looks random (the finalizer of splitmix64)."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
