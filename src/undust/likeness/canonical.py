@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from undust.likeness.boilerplate import own_agreement
-from undust.likeness.components import same
+from undust.likeness.components import medians, same
 from undust.likeness.seen import NOTHING, Seen
 from undust.url import field_name, parse, split_query
 
@@ -64,7 +64,7 @@ def canonical_edges(
     pooled = ((agree_sum + SITE_PRIOR * site) / (agree_sum + against_sum + SITE_PRIOR))[pattern]
     single = (agree + PRIOR * pooled) / (agree + against + PRIOR)
     # A print view is shorter than its page by the template, and so are all of its pattern.
-    usual = np.array([np.median(drift[pattern == p]) for p in range(int(pattern.max()) + 1)])[pattern]
+    usual = medians(drift, pattern, int(pattern.max()) + 1)[pattern]
     near = drift <= np.maximum(0.1, 1.5 * usual)
     taken = (pooled >= TRUSTED) & ((agree > 0) | (against < 2)) & near
     checked = (pooled >= DOUBTED) & (single >= 0.6) & near

@@ -71,3 +71,17 @@ def star(rows: Ints, code: Ints) -> tuple[Ints, Ints]:
     hub = rows[first[inverse]]
     spoke = hub != rows
     return rows[spoke], hub[spoke]
+
+
+def medians(values: NDArray[np.number], group: Ints, n: int) -> NDArray[np.float64]:
+    """The (lower) median of the values of each of `n` groups, 0 for an empty one.
+
+    >>> medians(np.array([5, 1, 9, 4]), np.array([0, 0, 0, 2]), 3).tolist()
+    [5.0, 0.0, 4.0]
+    """
+    order = np.lexsort((values, group))
+    size = np.bincount(group, minlength=n)
+    middle = np.cumsum(size) - size + (size - 1) // 2
+    out = np.zeros(n)
+    out[size > 0] = values[order[middle[size > 0]]]
+    return out

@@ -21,8 +21,11 @@ from undust.url import field_name, field_value, parse, split_query
 MIN_VALUES = 3
 """Values seen on two pages or more that a key must have to be judged."""
 
-MIN_AGREEMENT = 0.9
-"""Share of pairs with equal value that must have equal length, for a key that names the content."""
+MIN_AGREEMENT = 0.5
+"""Share of the pairs with equal value that must have equal length, for a key that names the content."""
+
+MAX_ACCIDENT = 0.1
+"""Share of these agreements that may be accidents, going by how often any two pages of the family agree."""
 
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -41,7 +44,7 @@ def named_alike(
     value_code: dict[str, int] = {}
     shape_code: dict[tuple[str, ...], int] = {}
     for row, url in enumerate(urls):
-        parts = list(_parts(url))
+        parts = list(url_parts(url))
         shape = shape_code.setdefault(tuple(sorted(key for key, _ in parts)), len(shape_code))
         for key, value in parts:
             rows.append(row)
@@ -73,13 +76,24 @@ def _naming(
     slot_of, key_of = _of(group, slot), _of(slot, key)
     size = np.bincount(group)
     equal = np.bincount(_of(alike, group), weights=_pairs(np.bincount(alike)))
-    counts = np.stack([_pairs(size), equal, (size > 1).astype(np.float64)])
-    local = np.stack([np.bincount(slot_of, weights=c) for c in counts])
+    chance = _chance(family, length)[_of(slot, family)]
+    local = np.stack([np.bincount(slot_of, weights=c) for c in (_pairs(size), equal, size > 1)])
+    local = np.concatenate([local, [local[0] * chance]])
     overall = np.stack([np.bincount(key_of, weights=c) for c in local])[:, key_of]
-    judged = np.where(local[2] >= MIN_VALUES, local, overall)
-    pairs, agree, values = judged
-    naming: NDArray[np.bool_] = ((values >= MIN_VALUES) & (agree >= MIN_AGREEMENT * pairs))[slot]
-    return naming
+    pairs, agree, values, accident = np.where(local[2] >= MIN_VALUES, local, overall)
+    # Of the pairs that differ in content the share `chance` agrees all the same.
+    accident = (pairs - agree) / np.maximum(pairs - accident, 1e-9) * accident
+    names = (values >= MIN_VALUES) & (agree >= MIN_AGREEMENT * pairs) & (accident <= MAX_ACCIDENT * agree)
+    found: NDArray[np.bool_] = names[slot]
+    return found
+
+
+def _chance(family: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.float64]:
+    """For each family, the share of its pairs of pages that are equally long."""
+    alike = same(family, length)
+    equal = np.bincount(_of(alike, family), weights=_pairs(np.bincount(alike)))
+    share: NDArray[np.float64] = equal / np.maximum(_pairs(np.bincount(family)), 1)
+    return share
 
 
 def _of(fine: NDArray[np.int64], coarse: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -93,8 +107,12 @@ def _pairs(n: NDArray[np.int64]) -> NDArray[np.float64]:
     return n * (n - 1) / 2.0
 
 
-def _parts(url: str) -> Iterator[tuple[str, str]]:
-    """Keys and values of a URL that may name its page, values as their words in lower case."""
+def url_parts(url: str) -> Iterator[tuple[str, str]]:
+    """Keys and values of a URL that may name its page, values as their words in lower case.
+
+    >>> list(url_parts("http://a.example/wiki/Main_Page?oldid=7"))
+    [('path', 'wiki main page'), ('path[1]', 'wiki'), ('path[2]', 'main page'), ('query[oldid]', '7')]
+    """
     parts = parse(url)
     path = _words(parts.path)
     if path:

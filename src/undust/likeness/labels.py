@@ -13,6 +13,7 @@ from undust.likeness.canonical import canonical_edges
 from undust.likeness.components import compact, components, star
 from undust.likeness.same_text import Edges, stable_share, text_edges, tolerant_edges
 from undust.likeness.seen import NOTHING, Seen, see
+from undust.likeness.soft import soft_pages
 
 LEVELS = ("url", "size", "digest", "sketch", "label", "fetched")
 """Kinds of evidence, weakest first; `Labels.level` indexes it."""
@@ -107,7 +108,8 @@ def label_site(pages: pa.Table, seen: Seen | None = None) -> Labels:
     arrived[root[known]] = True
     cluster = np.where(arrived[root], root, NOTHING)
     level[cluster == NOTHING] = URL
-    return Labels(compact(cluster), seen.given_soft.copy(), level, seen, boiler)
+    numbered = compact(cluster)
+    return Labels(numbered, seen.given_soft | soft_pages(pages, seen, numbered), level, seen, boiler)
 
 
 def _join(n: int, edges: list[Edges]) -> NDArray[np.int64]:

@@ -44,7 +44,7 @@ def text_edges(pages: pa.Table, seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     doubt = np.flatnonzero(doubtful[family] & (length != NOTHING))
     if len(doubt):
         urls = pages["url"].take(pa.array(rows[doubt])).to_pylist()
-        a, b = named_alike(urls, family[doubt], length[doubt])
+        a, b = named_alike(urls, family[doubt], same(length[doubt], seen.size_max[rows[doubt]]))
         i, j = np.concatenate((i, rows[doubt[a]])), np.concatenate((j, rows[doubt[b]]))
     return i, j
 

@@ -31,7 +31,7 @@ def sketch_kind(permutations: int = PERMUTATIONS, shingle: int = SHINGLE) -> str
     return f"words{shingle}-min{permutations}-1"
 
 
-def _mix(x: Hashes) -> Hashes:
+def mixed(x: Hashes) -> Hashes:
     """Finalizer of splitmix64: a bijection of 64-bit numbers whose output bits all depend on all input bits."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x ^= x >> np.uint64(27)
@@ -75,7 +75,7 @@ def shingle_hashes(texts: Sequence[str], shingle: int = SHINGLE) -> tuple[Hashes
     windows = np.where(counts > 0, padded - shingle + 1, 0)
     ends = np.concatenate(([0], np.cumsum(windows)))
     inside = np.repeat(offsets[:-1] - ends[:-1], windows) + np.arange(int(ends[-1]))
-    return _mix(rolling[inside]), ends
+    return mixed(rolling[inside]), ends
 
 
 def sketch_hashes(hashes: Hashes, offsets: NDArray[np.int64], permutations: int = PERMUTATIONS) -> Hashes:
@@ -84,8 +84,8 @@ def sketch_hashes(hashes: Hashes, offsets: NDArray[np.int64], permutations: int 
     full = np.flatnonzero(np.diff(offsets))
     if len(full):
         for p in range(permutations):
-            seed = _mix(np.full(1, p + 1, dtype=np.uint64) * _BASE)
-            out[full, p] = np.minimum.reduceat(_mix(hashes ^ seed), offsets[full])
+            seed = mixed(np.full(1, p + 1, dtype=np.uint64) * _BASE)
+            out[full, p] = np.minimum.reduceat(mixed(hashes ^ seed), offsets[full])
     return out
 
 

@@ -1,0 +1,129 @@
+"""Soft pages: one small page under many unrelated addresses (no permission, log in first, nothing found), status 200.
+
+Such a page makes every rule look right: if 2,700 `?p=` lead to one login form, `p` does not matter, or so it seems. It is
+told from a page that truly has thousands of addresses by what the addresses name. A session id names nothing: take two
+pages that differ in it alone, and they are the same. A post number names a post: elsewhere on the site two pages that
+differ in it alone are different.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from undust.likeness.components import medians, same
+from undust.likeness.identity import url_parts
+from undust.likeness.seen import NOTHING, Seen
+from undust.likeness.sketch import mixed
+
+MIN_NAMES = 10
+"""Different names that must lead to one page."""
+
+EXCESS = 5.0
+"""How many times more names than the typical page of the site it must have."""
+
+SHORT = 0.75
+"""Text length of a soft page, at most, as a share of the median over the site's contents."""
+
+MIN_DIFFERENCE = 0.5
+"""Share of pairs of pages differing in a key alone that must differ in content, for a key that names contents."""
+
+
+def soft_pages(pages: pa.Table, seen: Seen, cluster: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Pages of soft clusters, and redirects that send many unrelated addresses to one page."""
+    soft = np.zeros(len(seen), dtype=bool)
+    member = cluster >= 0
+    if not member.any():
+        return soft
+    n = int(cluster.max()) + 1
+    shown = np.flatnonzero(member & seen.alive & (seen.text_len != NOTHING))
+    length = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(length, cluster[shown], seen.text_len[shown])
+    known = length < np.iinfo(np.int64).max
+    limit = SHORT * np.median(length[known]) if known.any() else 0
+    short = known & (length <= limit) & (np.bincount(cluster[shown], minlength=n) >= MIN_NAMES)
+    sent = np.bincount(cluster[member & ~seen.alive], minlength=n) >= MIN_NAMES
+    # Only addresses of these clusters are in question; all others bear witness.
+    asked_shown = member & seen.alive & short[cluster]
+    asked_sent = member & ~seen.alive & sent[cluster]
+    if not (asked_shown.any() or asked_sent.any()):
+        return soft
+    names = _Names(pages["url"].to_pylist(), cluster, witness=member & seen.alive & ~asked_shown)
+    for asked in (asked_shown, asked_sent):
+        rows = np.flatnonzero(asked)
+        if len(rows):
+            soft[rows] = names.too_many(cluster, rows)[cluster[rows]]
+    return soft
+
+
+class _Names:
+    """What the values at each key of the URLs name, going by the witnesses."""
+
+    def __init__(self, urls: list[str], cluster: NDArray[np.integer], witness: NDArray[np.bool_]) -> None:
+        rows, keys, values = [], [], []
+        key_code: dict[str, int] = {}
+        value_code: dict[str, int] = {}
+        for row, url in enumerate(urls):
+            for key, value in url_parts(url):
+                if key != "path":
+                    rows.append(row)
+                    keys.append(key_code.setdefault(key, len(key_code)))
+                    values.append(value_code.setdefault(value, len(value_code)))
+        self.row, self.key, self.value = (np.array(column, dtype=np.int64) for column in (rows, keys, values))
+        self.number = np.array([v.isdigit() for v in value_code], dtype=bool)
+        # The sum of its cells' hashes stands for a URL, so that taking one off leaves the rest of it.
+        cell = mixed((self.key * (len(value_code) + 1) + self.value).astype(np.uint64))
+        total = np.zeros(len(urls), dtype=np.uint64)
+        np.add.at(total, self.row, cell)
+        self.rest = total[self.row] - cell
+        self._judge_keys(cluster, witness)
+
+    def _judge_keys(self, cluster: NDArray[np.integer], witness: NDArray[np.bool_]) -> None:
+        """Keys that name contents, values that name contents, and the usual number of names per content."""
+        cells = np.flatnonzero(witness[self.row])
+        key, value, content = self.key[cells], self.value[cells], cluster[self.row[cells]].astype(np.int64)
+        n = int(self.key.max(initial=-1)) + 1
+        # Pages that agree in all but this key, one a value; do their contents differ?
+        alone = same(key, self.rest[cells])
+        _, one = np.unique(same(alone, value), return_index=True)
+        alone, content_of, key_of = alone[one], content[one], key[one]
+        pairs = _pairs_by(alone, alone, key_of, n)
+        equal = _pairs_by(same(alone, content_of), alone, key_of, n)
+        self.names_content = (pairs >= MIN_NAMES) & (equal <= (1 - MIN_DIFFERENCE) * pairs)
+        self.value_names = np.zeros(len(self.number), dtype=bool)
+        self.value_names[value[self.names_content[key]]] = True
+        _, one = np.unique(same(key, content, value), return_index=True)
+        holder = same(key[one], content[one])
+        _, first = np.unique(holder, return_index=True)
+        self.usual = medians(np.bincount(holder), key[one][first], n)
+
+    def too_many(self, cluster: NDArray[np.integer], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """For each cluster: do these of its pages go by many more names than one content has?"""
+        asked = np.zeros(len(cluster), dtype=bool)
+        asked[rows] = True
+        cells = np.flatnonzero(asked[self.row])
+        slot = same(cluster[self.row[cells]].astype(np.int64), self.key[cells])
+        _, one = np.unique(same(slot, self.value[cells]), return_index=True)
+        cells, slot = cells[one], slot[one]
+        key, value = self.key[cells], self.value[cells]
+        names = np.bincount(slot)
+        # A value that names a content at another key names it here too; small numbers are everywhere.
+        borrowed = np.bincount(slot, weights=self.value_names[value] & ~self.number[value])
+        first = np.unique(slot, return_index=True)[1]
+        key = key[first]
+        telling = self.names_content[key] | (borrowed >= 0.5 * names)
+        many = telling & (names >= np.maximum(MIN_NAMES, EXCESS * self.usual[key]))
+        out = np.zeros(int(cluster.max()) + 1, dtype=bool)
+        out[cluster[self.row[cells[first]]][many]] = True
+        return out
+
+
+def _pairs_by(
+    fine: NDArray[np.int64], group: NDArray[np.int64], key: NDArray[np.int64], n: int
+) -> NDArray[np.float64]:
+    """Number of pairs of equal `fine`, by key."""
+    count = np.bincount(fine).astype(np.float64)
+    key_of = np.zeros(len(count), dtype=np.int64)
+    key_of[fine] = key
+    return np.bincount(key_of, weights=count * (count - 1) / 2, minlength=n)
