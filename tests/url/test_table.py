@@ -43,6 +43,7 @@ def assert_same(table: SiteTable, urls: list[str]) -> None:
         column = table.column(key)
         assert (column.codes.tolist(), column.values) == (codes, values), key
         assert column.codes.dtype == np.int32
+        assert table.codes(key).tolist() == codes and table.count(key) == sum(code > 0 for code in codes)
     assert (
         table.columns(table.keys).tolist()
         == [list(row) for row in zip(*(plain.columns[k][0] for k in table.keys), strict=True)]
@@ -142,6 +143,7 @@ def test_unknown_key_is_absent_everywhere() -> None:
     table = SiteTable.build(["http://example.com/"])
     for key in ("query[nope]", "path[7]", "path[-7]", "matrix[x]", "port", "nonsense"):
         assert table.column(key).values == [None] and table.column(key).codes.tolist() == [0]
+        assert table.codes(key).tolist() == [0] and table.count(key) == 0
     assert table.columns([]).shape == (1, 0)
 
 

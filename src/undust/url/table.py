@@ -23,6 +23,9 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
 
+_HEAD_KEYS = ("scheme", "host", "port")
+
+
 class Column(NamedTuple):
     """`values[codes[i]]` is the value of URL i; code 0 is "absent", `values[0]` is None.
 
@@ -136,8 +139,8 @@ class SiteTable:
         >>> SiteTable.build(["http://example.com/a?", "http://example.com/a"]).column("query")
         Column(codes=array([1, 0], dtype=int32), values=[None, ''])
         """
-        if (of_head := self._head_column(key)) is not None:
-            return of_head
+        if key.startswith(_HEAD_KEYS):
+            return self._head_column(key)
         if key in WHOLE_KEYS:
             return self._whole(key)
         cells = self._cells(key)
@@ -147,13 +150,35 @@ class SiteTable:
         distinct = cells.values[slice(*cells.value_bounds[number : number + 2])]
         return Column(self._dense(cells, number), [None, *self._strings(distinct)])
 
+    def codes(self, key: str) -> Int32:
+        """The codes of `column`, without making strings of the values.
+
+        >>> SiteTable.build(["/?x=1", "/", "/?x=2"]).codes("query[x]").tolist()
+        [1, 0, 2]
+        """
+        if key.startswith(_HEAD_KEYS) or key in WHOLE_KEYS:
+            return self.column(key).codes
+        cells = self._cells(key)
+        number = cells.keys.get(key)
+        return np.zeros(self.n, np.int32) if number is None else self._dense(cells, number)
+
+    def count(self, key: str) -> int:
+        """How many URLs have the key; cheap, to choose columns by before they are made.
+
+        >>> SiteTable.build(["/?x=1", "/", "/?x=2"]).count("query[x]")
+        2
+        """
+        if key.startswith(_HEAD_KEYS) or key in WHOLE_KEYS:
+            return int(np.count_nonzero(self.codes(key)))
+        cells = self._cells(key)
+        number = cells.keys.get(key)
+        return 0 if number is None else int(cells.bounds[number + 1] - cells.bounds[number])
+
     def columns(self, keys: Sequence[str]) -> Int32:
         """Codes of several keys, one row per URL, one column per key."""
         out = np.zeros((self.n, len(keys)), np.int32)
         for j, key in enumerate(keys):
-            cells = self._cells(key)
-            number = cells.keys.get(key)
-            out[:, j] = self.column(key).codes if number is None else self._dense(cells, number)
+            out[:, j] = self.codes(key)
         return out
 
     @functools.cached_property
@@ -165,11 +190,9 @@ class SiteTable:
     def _strings(self, ids: Int32 | Int64) -> list[str]:
         return self._buffer.strings(self._pieces.take(ids))
 
-    def _head_column(self, key: str) -> Column | None:
+    def _head_column(self, key: str) -> Column:
         numbers: dict[str | None, int] = {None: 0}
         of_head = [numbers.setdefault(view.get(key), len(numbers)) for view in self._head_keys]
-        if len(numbers) == 1:
-            return None
         return Column(np.array(of_head, np.int32)[self._heads], list(numbers))
 
     def _whole(self, key: str) -> Column:
@@ -245,4 +268,4 @@ def _occurrences(names: Int32, rows: Int32, n_names: int) -> Int32:
 
 def _head_order(key: str) -> tuple[int, int, str]:
     """scheme, host[0], host[1], ..., port"""
-    return ("scheme", "host", "port").index(key.partition("[")[0]), len(key), key
+    return _HEAD_KEYS.index(key.partition("[")[0]), len(key), key
