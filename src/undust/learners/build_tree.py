@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ANY", "MAYBE", "Node", "Tree", "build_tree", "coded", "render", "salient_values"]
+__all__ = ["ANY", "MAYBE", "REST", "Node", "Tree", "build_tree", "coded", "render", "salient_values"]
 
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
@@ -21,6 +21,8 @@ Counts = NDArray[np.int64]
 # What a node's pattern says of a key, besides the code of its one value (0: the key is absent).
 ANY = -1  # always there, with several values
 MAYBE = -2  # there in some of the URLs only
+
+REST = "rest"  # one column for all keys that are too rare for one of their own; no rule speaks of it
 
 
 class Coded(Protocol):

@@ -1,161 +1,122 @@
 """What has to be rewritten to bring the URLs of one node to the form of another.
 
-Key-key mappings (Algorithm 3), the operations keep, replace and ignore, and the proof on the training sample.
-All of it works on codes. A URL is a sum of 64-bit marks, one for each key and value, so rewriting a key is
-one subtraction and one addition, and URLs that become one string are equal numbers.
+Key-key mappings (Algorithm 3), the operations keep, replace and ignore, and one raw rule for each pair of
+duplicate nodes, run on the training sample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from undust.learners.build_tree import Node, Tree
-from undust.learners.duplicate_nodes import Twins, in_clusters_of_two
+from undust.learners.build_tree import MAYBE, REST, Node
+from undust.learners.duplicate_nodes import Twins
+from undust.learners.sample import Conditions, Operation, Operations, Pairs, Proof, Sample, prove
 
-__all__ = ["Candidate", "Operation", "Operations", "Proof", "Sample", "candidates", "operations", "prove"]
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Marks = NDArray[np.uint64]
+__all__ = ["Candidate", "candidates", "conditions", "operations", "without_ignored"]
 
 
-class Operation(NamedTuple):
-    """What happens to one key: `keep` writes the target's concrete value, `replace` copies from a key of the
-    source, `ignore` writes one value for all. `value`: a code of the key (0: leave the key out), or for
-    `replace` the number of the key to copy from."""
+class Candidate(NamedTuple):
+    """A rule between two nodes (or within one), as conditions and operations on codes."""
 
-    kind: Literal["keep", "replace", "ignore"]
-    value: int
-
-
-Operations = Mapping[int, Operation]
-
-
-class Pairs(NamedTuple):
-    """Rows u of the source and v of the target in one cluster; `group` numbers the clusters from 0."""
-
-    u: Ints
-    v: Ints
-    group: Ints
-
-
-class Proof(NamedTuple):
-    """A rule run on the training sample."""
-
-    support: int  # URLs it changes
-    pairs: int  # pairs of URLs that are one afterwards: support pairs
-    false: int  # of these, pairs that are no duplicates
-    merged: int  # URLs it changes that fall together with one of their own cluster
+    source: Node
+    target: Node
+    when: Conditions
+    ops: Operations
+    proof: Proof
 
     @property
-    def fpr(self) -> float:
-        """Equation 3."""
-        return self.false / self.pairs if self.pairs else 0.0
+    def ignored(self) -> Operations:
+        """What the target's own URLs need, to meet the rewritten ones: its ignored keys."""
+        return {key: op for key, op in self.ops.items() if op.kind == "ignore"}
+
+    def qualifies(self, max_fpr: float, *, by_url: bool) -> bool:
+        """Whether few enough pairs are false (equation 3) and, `by_url`, few enough URLs merged wrongly."""
+        return self.proof.fpr <= max_fpr and (not by_url or self.proof.wrong_share <= max_fpr)
 
 
-class Sample:
-    """The labelled URLs under a tree, prepared for comparing and rewriting many of them at once.
+class Options(NamedTuple):
+    """How candidates are made; see `PatternTree` for what the figures mean."""
 
-    `rows` of the tree are those that may teach; `form` has a number for every URL of the site.
+    optional: Collection[int]  # keys a URL can be without
+    min_sigma: float = 0.5
+    max_differing: float = 0.2
+    literal_sigma: bool = False
+    max_fpr: float = 0.05
+    by_url: bool = True
+    repair: bool = True
+    widen: bool = True
+    at_most: int | None = 50_000  # URLs on which a candidate is tried
+
+
+def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iterator[Candidate]:
+    """One raw rule for each pair of duplicate nodes that changes a URL and merges two.
+
+    `repair`: while a rule makes too many wrong pairs, the ignored key without which it makes least is left as
+    it is: one key that matters need not cost the others. `widen`: where the rule holds without the absences
+    that were decided on the way to the source, it is not bound to them.
     """
-
-    def __init__(self, tree: Tree, cluster: NDArray[np.int32], alive: Bools | None = None) -> None:
-        self.tree = tree
-        self.cluster = cluster
-        n = len(cluster)
-        self.alive = np.ones(n, bool) if alive is None else alive
-        self.position = np.full(n, -1, np.int64)
-        self.position[tree.order] = np.arange(len(tree.order))
-        # Equal values have equal numbers whatever their key is; 0 is absence.
-        number: dict[str | None, int] = {None: 0}
-        self.ids: list[Ints] = [
-            np.fromiter((number.setdefault(v, len(number)) for v in c.values), np.int64, len(c.values))
-            for c in tree.columns
-        ]
-        self.marks = [self.mark(k, ids) for k, ids in enumerate(self.ids)]
-        self.form = np.zeros(n, np.uint64)
-        for marks, column in zip(self.marks, tree.columns, strict=True):
-            self.form += marks[column.codes]
-        self._by_form = np.argsort(self.form, kind="stable")
-        self._forms = self.form[self._by_form]
-        teaching = tree.order[in_clusters_of_two(np.where(self.position < 0, -1, cluster))[tree.order]]
-        place = cluster[teaching].astype(np.int64) * (n + 1) + self.position[teaching]
-        order = np.argsort(place)
-        self._places, self._place_rows = place[order], teaching[order]
-
-    def mark(self, key: int, ids: Ints) -> Marks:
-        """The mark of each value under a key (splitmix64's finalizer); absence has none."""
-        x = (ids.astype(np.uint64) << np.uint64(16)) + np.uint64(key + 1)
-        x *= np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            x ^= x >> np.uint64(shift)
-            x *= np.uint64(factor)
-        x ^= x >> np.uint64(31)
-        x[ids == 0] = 0
-        return x
-
-    def numbers(self, key: int, rows: Ints) -> Ints:
-        """The value numbers of a key in some rows."""
-        return self.ids[key][self.tree.columns[key].codes[rows]]
-
-    def pairs(self, s: Node, t: Node, *, max_clusters: int = 400, each: int = 3) -> Pairs:
-        """Duplicates across two nodes (or within one), a few of each common cluster."""
-        small, large = (s, t) if s.size <= t.size else (t, s)
-        rows = self.tree.rows(small)
-        clusters = np.unique(self.cluster[rows[:: 1 + len(rows) // 8000]]).astype(np.int64)
-        begin, end = self._slices(clusters, large)
-        first, last = self._slices(clusters, small)
-        common = np.flatnonzero((end > begin) & (last - first > (s is t)))
-        common = common[np.linspace(0, len(common) - 1, min(len(common), max_clusters)).astype(np.int64)]
-        if large is s:
-            begin, end, first, last = first, last, begin, end
-        u, v, group = [], [], []
-        for i in range(each):
-            for j in range(i + 1 if s is t else 0, each):
-                there = common[(first[common] + i < last[common]) & (begin[common] + j < end[common])]
-                u.append(self._place_rows[first[there] + i])
-                v.append(self._place_rows[begin[there] + j])
-                group.append(np.searchsorted(common, there))
-        return Pairs(np.concatenate(u), np.concatenate(v), np.concatenate(group))
-
-    def _slices(self, clusters: Ints, node: Node) -> tuple[Ints, Ints]:
-        """Where in `_place_rows` the members of each cluster that lie in the node begin and end."""
-        base = clusters * (len(self.cluster) + 1)
-        return np.searchsorted(self._places, base + node.lo), np.searchsorted(self._places, base + node.hi)
-
-    def rewritten(self, rows: Ints, ops: Operations) -> Marks:
-        """The forms of some rows after the operations."""
-        form = self.form[rows]
-        for key, op in ops.items():
-            form -= self.marks[key][self.tree.columns[key].codes[rows]]
-            if op.kind == "replace":
-                form += self.mark(key, self.numbers(op.value, rows))
-            else:
-                form += self.marks[key][op.value]
-        return form
-
-    def standing(self, forms: Marks) -> tuple[Ints, Ints]:
-        """Rows that have one of the forms as they are: (index into `forms`, row) for each such row."""
-        begin = np.searchsorted(self._forms, forms, side="left")
-        many = np.searchsorted(self._forms, forms, side="right") - begin
-        at = np.repeat(np.arange(len(forms)), many)
-        offset = np.arange(len(at)) - np.repeat(np.cumsum(many) - many, many)
-        return at, self._by_form[begin[at] + offset]
+    for s, t, *_ in twins:
+        ops = operations(sample, s, t, options)
+        if s is t:
+            ops = {key: op for key, op in ops.items() if op.kind == "ignore"}
+        if not ops:
+            continue
+        raw = _proved(sample, s, t, without_ignored(sample, t, ops, options.optional), options)
+        while options.repair and not raw.qualifies(options.max_fpr, by_url=options.by_url):
+            spare = [key for key in raw.ignored if s.pattern[key] != 0]
+            if not spare or len(raw.ops) < 2:
+                break
+            less = [{k: op for k, op in raw.ops.items() if k != key} for key in spare]
+            tries = [_proved(sample, s, t, ops, options) for ops in less]
+            raw = min(tries, key=lambda one: (one.proof.fpr + one.proof.wrong_share, -one.proof.merged))
+        if options.widen and raw.qualifies(options.max_fpr, by_url=options.by_url):
+            wide = _proved(sample, s, t, raw.ops, options, bound=False)
+            if (
+                wide.qualifies(options.max_fpr, by_url=options.by_url)
+                and wide.proof.merged >= raw.proof.merged
+            ):
+                raw = wide
+        if raw.proof.pairs:
+            yield raw
 
 
-def operations(
-    sample: Sample,
-    s: Node,
-    t: Node,
-    *,
-    min_sigma: float = 0.5,
-    max_differing: float = 0.2,
-    literal: bool = False,
-) -> dict[int, Operation]:
+def conditions(sample: Sample, s: Node, ops: Operations, *, bound: bool = True) -> dict[int, int]:
+    """The pattern of a node as conditions: its values, what is always there, and absences that were decided.
+
+    A key that has one value all over the site says nothing. Absences that nobody decided are left out, but
+    not in a path: the number of its segments counts. `bound=False`: only absences that the operations need.
+    """
+    tree = sample.tree
+    everywhere = tree.nodes[0].pattern
+    decided = (s.split_keys() if bound else set()) | ops.keys()
+    when = {}
+    for key, code in enumerate(s.pattern.tolist()):
+        path = tree.keys[key].startswith("path[")
+        if code == MAYBE or tree.keys[key] == REST or (everywhere[key] >= 0 and not path):
+            continue
+        if code != 0 or path or key in decided:
+            when[key] = code
+    return when
+
+
+def _proved(
+    sample: Sample, s: Node, t: Node, ops: Operations, options: Options, *, bound: bool = True
+) -> Candidate:
+    """The candidate, run on all URLs that meet its conditions; the target's own are brought to its form."""
+    when = conditions(sample, s, ops, bound=bound)
+    raw = Candidate(s, t, when, ops, Proof(0, 0, 0, 0, 0))
+    rows = sample.matching(s, when)
+    parts = [(rows, ops)]
+    if s is not t and raw.ignored:
+        own = sample.matching(t, conditions(sample, t, raw.ignored))
+        parts.append((np.setdiff1d(own, rows), raw.ignored))
+    return raw._replace(proof=prove(sample, parts, at_most=options.at_most))
+
+
+def operations(sample: Sample, s: Node, t: Node, options: Options) -> dict[int, Operation]:
     """The operations that turn a URL of `s` into the format of `t`; keys that stay as they are have none.
 
     A key of `t` with one value is kept: that value is written. A key with several is replaced by the key of
@@ -164,7 +125,7 @@ def operations(
     about none do in a true identifier, about half with two mirrors.
 
     Sharing is counted by cluster: the share of common clusters in which the two keys have a value in common.
-    `literal`: as printed, the share of the target's values that also are values of the source.
+    `literal_sigma`: as printed, the share of the target's values that also are values of the source.
     """
     pairs = sample.pairs(s, t)
     if not len(pairs.u):
@@ -177,9 +138,9 @@ def operations(
             if here != there:
                 ops[key] = Operation("keep", there)
             continue
-        sigma, copied = _best_mapping(sample, s, t, key, source, pairs, literal)
-        differing = _differing(sample, copied, key, pairs) if sigma > min_sigma else 1.0
-        if differing > max_differing:
+        sigma, copied = _best_mapping(sample, s, t, key, source, pairs, options.literal_sigma)
+        differing = _differing(sample, copied, key, pairs) if sigma > options.min_sigma else 1.0
+        if differing > options.max_differing:
             ops[key] = Operation("ignore", _most_frequent(sample, key, t))
         elif copied != key:
             ops[key] = Operation("replace", copied)
@@ -241,101 +202,3 @@ def _most_frequent(sample: Sample, key: int, node: Node) -> int:
     counts = np.bincount(column.codes[sample.tree.rows(node)])
     counts[0] = 0
     return min(np.flatnonzero(counts == counts.max()).tolist(), key=lambda code: column.values[code] or "")
-
-
-def prove(sample: Sample, parts: Iterable[tuple[Ints, Operations]], *, at_most: int | None = None) -> Proof:
-    """Run rewrites, each on its rows, and count what falls together, with the rows that stay as they are too.
-
-    `at_most`: judge on about so many rows, all those that become one string or none of them.
-    """
-    rows, forms = [], []
-    for members, ops in parts:
-        after = sample.rewritten(members, ops)
-        moved = after != sample.form[members]
-        rows.append(members[moved])
-        forms.append(after[moved])
-    row, form = np.concatenate(rows), np.concatenate(forms)
-    support = len(row)
-    if at_most is not None and support > 2 * at_most:
-        chosen = form % np.uint64(support // at_most) == 0
-        row, form = row[chosen], form[chosen]
-    distinct, group = np.unique(form, return_inverse=True)
-    at, still = sample.standing(distinct)
-    stays = (sample.position[still] >= 0) & ~np.isin(still, row)
-    group = np.concatenate([group, at[stays]])
-    cluster = sample.cluster[np.concatenate([row, still[stays]])].astype(np.int64)
-    per_form = np.bincount(group, minlength=1)
-    cell = group * (int(cluster.max(initial=0)) + 1) + cluster
-    inverse, per_cell = np.unique(cell, return_inverse=True, return_counts=True)[1:]
-    pairs, true = _choose_two(per_form), _choose_two(per_cell)
-    merged = int((per_cell[inverse[: len(row)]] > 1).sum())
-    if len(row) < support:
-        factor = support / max(len(row), 1)
-        return Proof(support, round(pairs * factor), round((pairs - true) * factor), round(merged * factor))
-    return Proof(support, pairs, pairs - true, merged)
-
-
-class Candidate(NamedTuple):
-    """A rule between two nodes (or within one), as operations on codes."""
-
-    source: Node
-    target: Node
-    ops: Operations
-    proof: Proof
-
-    @property
-    def ignored(self) -> Operations:
-        """What the target's own URLs need, to meet the rewritten ones: its ignored keys."""
-        return {key: op for key, op in self.ops.items() if op.kind == "ignore"}
-
-
-def candidates(
-    sample: Sample,
-    twins: Iterable[Twins],
-    *,
-    optional: Collection[int],
-    min_sigma: float = 0.5,
-    max_differing: float = 0.2,
-    literal_sigma: bool = False,
-    repair_above: float | None = None,
-    at_most: int | None = 50_000,
-) -> Iterator[Candidate]:
-    """One raw rule for each pair of duplicate nodes that changes a URL and merges two.
-
-    `repair_above`: while a rule's false-positive rate is above it, the ignored key without which the rate is
-    lowest is left as it is; one key that matters need not cost the others.
-    """
-    for s, t, *_ in twins:
-        ops = operations(
-            sample, s, t, min_sigma=min_sigma, max_differing=max_differing, literal=literal_sigma
-        )
-        if s is t:
-            ops = {key: op for key, op in ops.items() if op.kind == "ignore"}
-        if not ops:
-            continue
-        raw = _proved(sample, s, t, without_ignored(sample, t, ops, optional), at_most)
-        while repair_above is not None and raw.proof.fpr > repair_above:
-            spare = [key for key in raw.ignored if s.pattern[key] != 0]
-            if not spare or len(raw.ops) < 2:
-                break
-            raw = min(
-                (
-                    _proved(sample, s, t, {k: op for k, op in raw.ops.items() if k != key}, at_most)
-                    for key in spare
-                ),
-                key=lambda one: (one.proof.fpr, -one.proof.merged),
-            )
-        if raw.proof.pairs:
-            yield raw
-
-
-def _proved(sample: Sample, s: Node, t: Node, ops: Operations, at_most: int | None) -> Candidate:
-    raw = Candidate(s, t, ops, Proof(0, 0, 0, 0))
-    parts = [(sample.tree.rows(s), ops)]
-    if s is not t and raw.ignored:
-        parts.append((sample.tree.rows(t), raw.ignored))
-    return raw._replace(proof=prove(sample, parts, at_most=at_most))
-
-
-def _choose_two(counts: Ints) -> int:
-    return int((counts * (counts - 1) // 2).sum())

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from undust.learners.base import Learner
-from undust.learners.build_tree import Coded, Tree, build_tree, render
+from undust.learners.build_tree import REST, Coded, Tree, build_tree, render
 from undust.learners.duplicate_nodes import Twins, duplicate_nodes
-from undust.learners.node_rules import Candidate, Proof, Sample, candidates
-from undust.learners.written import REST, Writer
+from undust.learners.node_rules import Candidate, Options, candidates, conditions
+from undust.learners.sample import Proof, Sample
+from undust.learners.written import Writer
 from undust.likeness import Site
 from undust.likeness.labels import LEVELS
 from undust.rules import Evidence, Rule, compile_rule
@@ -49,7 +50,10 @@ class PatternTree(Learner):
     frequencies: count a value in its node (`local`, Algorithm 1) or in the site (`global`, Figure 6).
     align: number path segments from the `start` (as the paper does), from the `end`, or `both` in turn.
     one_sided: ask for the overlap of the source's URLs alone.
+    literal_sigma: count common values over the nodes, as printed, instead of cluster by cluster.
+    by_url: hold the URLs that are merged wrongly to `max_fpr` too; a large cluster has most of the pairs.
     repair: take ignored keys back, one by one, while the rule makes too many wrong pairs.
+    widen: leave conditions on absent keys out where the rule holds without them.
     min_support: URLs a rule must bring together with one of their own cluster.
     max_pairs, max_rules: the most promising pairs of nodes are tried, and the best rules returned.
 
@@ -73,7 +77,10 @@ class PatternTree(Learner):
         frequencies: Literal["local", "global"] = "local",
         align: Literal["start", "end", "both"] = "both",
         one_sided: bool = False,
+        literal_sigma: bool = False,
+        by_url: bool = True,
         repair: bool = True,
+        widen: bool = True,
         min_support: int = 2,
         max_keys: int = 96,
         max_pairs: int = 2000,
@@ -88,7 +95,10 @@ class PatternTree(Learner):
         self.frequencies = frequencies
         self.align = align
         self.one_sided = one_sided
+        self.literal_sigma = literal_sigma
+        self.by_url = by_url
         self.repair = repair
+        self.widen = widen
         self.min_support = min_support
         self.max_keys = max_keys
         self.max_pairs = max_pairs
@@ -133,20 +143,25 @@ class PatternTree(Learner):
 
     def raw(self, grown: Grown) -> list[Candidate]:
         """The raw rules: one for each pair of duplicate nodes."""
-        return list(
-            candidates(
-                grown.sample,
-                self.twins(grown),
-                optional=grown.writer.optional,
-                min_sigma=self.min_sigma,
-                max_differing=self.max_differing,
-                repair_above=self.max_fpr if self.repair else None,
-            )
+        options = Options(
+            optional=grown.writer.optional,
+            min_sigma=self.min_sigma,
+            max_differing=self.max_differing,
+            literal_sigma=self.literal_sigma,
+            max_fpr=self.max_fpr,
+            by_url=self.by_url,
+            repair=self.repair,
+            widen=self.widen,
         )
+        return list(candidates(grown.sample, self.twins(grown), options))
 
     def qualified(self, raw: list[Candidate]) -> list[Candidate]:
         """The raw rules that hold on the training sample."""
-        return [c for c in raw if c.proof.fpr <= self.max_fpr and c.proof.merged >= self.min_support]
+        return [
+            c
+            for c in raw
+            if c.qualifies(self.max_fpr, by_url=self.by_url) and c.proof.merged >= self.min_support
+        ]
 
 
 @dataclass(frozen=True)
@@ -160,13 +175,14 @@ class Grown:
 
     def rules(self, candidate: Candidate) -> Iterator[tuple[Rule, Proof]]:
         """The rule of a candidate, and the one that brings the target's own URLs to the same form."""
-        s, t, ops, proof = candidate
-        written = self.writer.write(s, t, ops)
+        s, t, proof, ignored = candidate.source, candidate.target, candidate.proof, candidate.ignored
+        written = self.writer.write(candidate)
         if written is None:
             return
         parts = [written]
-        if s is not t and candidate.ignored:
-            formatted = self.writer.write(t, t, candidate.ignored)
+        if s is not t and ignored:
+            own = Candidate(t, t, conditions(self.sample, t, ignored), ignored, proof)
+            formatted = self.writer.write(own)
             if formatted is None:
                 return
             parts.append(formatted)

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from undust.learners.build_tree import MAYBE, Node, Tree
-from undust.learners.node_rules import Operation, Operations
+from undust.learners.build_tree import MAYBE, REST, Node, Tree
+from undust.learners.node_rules import Candidate
+from undust.learners.sample import Conditions, Operation, Operations
 from undust.rules import escape
 from undust.rules.rule import Action, Condition
 from undust.url import Key, common_type, field_name, parse, split_key, split_query
 
-__all__ = ["REST", "Writer"]
-
-REST = "rest"  # one column for all keys that are too rare for one of their own; no rule can speak of it
+__all__ = ["Writer"]
 
 _TYPES = {"int", "hex", "uuid", "date", "slug", "session"}
 
@@ -42,16 +41,15 @@ class Writer:
         """The keys a URL can be without."""
         return {k for k, kind in enumerate(self.kinds) if kind.kind in ("query", "matrix", "port")}
 
-    def write(
-        self, s: Node, t: Node, ops: Operations
-    ) -> tuple[dict[str, Condition], dict[str, Action]] | None:
+    def write(self, candidate: Candidate) -> tuple[dict[str, Condition], dict[str, Action]] | None:
         """`when` and `do`, or None where the language has no words for it."""
+        s, t, ops = candidate.source, candidate.target, candidate.ops
         if any(self.kinds[k].kind == REST for k in ops):
             return None
         do = self._path_actions(s, t, ops)
         if do is None:
             return None
-        when = self.conditions(s, ops)
+        when = self.conditions(s, candidate.when)
         for k, op in ops.items():
             if self.kinds[k].kind != "path":
                 action = self._action(s, k, op)
@@ -68,24 +66,24 @@ class Writer:
             when["names"] = names
         return when, do
 
-    def conditions(self, s: Node, ops: Operations) -> dict[str, Condition]:
-        """The pattern of a node as conditions."""
+    def conditions(self, s: Node, codes: Conditions) -> dict[str, Condition]:
+        """Conditions on codes in the words of the rule language."""
         when: dict[str, Condition] = {}
         everywhere = self.tree.nodes[0].pattern
         path = self.path_pattern(s)
         if path is not None:
             when["path"] = path
-        decided = s.split_keys() | ops.keys()
-        for k, (key, code) in enumerate(zip(self.tree.keys, s.pattern.tolist(), strict=True)):
-            if everywhere[k] >= 0 or code == MAYBE or (path is not None and self.kinds[k].kind == "path"):
+        # Where one position is absent, so are those farther out: the nearest absence says it all.
+        beyond = [k for k in self.path if codes.get(k) == 0]
+        beyond = [k for k in beyond if k != min(beyond, key=lambda k: abs(self.kinds[k].position or 0))]
+        for k, code in codes.items():
+            of_path = self.kinds[k].kind == "path"
+            if everywhere[k] >= 0 or (of_path and path is not None) or k in beyond:
                 continue
             if code == 0:
-                if k in decided and key != REST:
-                    when[key] = None
-            elif key != REST:
-                text = self._piece(s, k)
-                if text is not None:
-                    when[key] = text
+                when[self.tree.keys[k]] = None
+            elif (text := self._piece(s, k)) is not None:
+                when[self.tree.keys[k]] = text
         return when
 
     def path_pattern(self, node: Node) -> str | None:
