@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from undust.likeness.boilerplate import boilerplate_values
 from undust.likeness.canonical import canonical_edges
 from undust.likeness.components import compact, components, star
-from undust.likeness.same_text import Edges, stable_share, text_edges, tolerant_edges
+from undust.likeness.same_text import Edges, stable_share, text_edges, text_resemblance, tolerant_edges
 from undust.likeness.seen import NOTHING, Seen, see
 from undust.likeness.soft import soft_pages
 
@@ -27,28 +27,34 @@ class Labels:
 
     `cluster`: number of the page's cluster, singletons too; -1: its content is not known (errors, redirects that lead
     out, no evidence). `soft`: the page belongs to an error, login or empty-result cluster and must teach nothing.
-    `level`: what put it where it is, index into `LEVELS`.
+    `level`: what put it where it is, index into `LEVELS`. `boiler` marks min-hashes that belong to the template, `steady`
+    is the share of equal texts that came as equal bytes: 1 on a static site, 0 with a clock on every page.
     """
 
     cluster: NDArray[np.int32]
     soft: NDArray[np.bool_]
     level: NDArray[np.uint8]
     seen: Seen
-    boiler: NDArray[np.bool_]
+    boiler: NDArray[np.bool_] | None = None
+    steady: float = 1.0
 
     def __len__(self) -> int:
         return len(self.cluster)
 
     def resemblance(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Estimated share of common text of the pages i[k] and j[k]; nan where it cannot be told."""
+        """Estimated share of common text of pages i[k] and j[k], the site's template aside; nan: cannot be told.
+
+        From 0.8 on pages count as near-duplicates. Members of one cluster have 1, so have equal digests.
+        """
         seen = self.seen
-        comparable = seen.has_sketch[i] & seen.has_sketch[j] & (seen.kind[i] == seen.kind[j])
         out = np.full(len(i), np.nan)
-        out[comparable] = (seen.sketch[i[comparable]] == seen.sketch[j[comparable]]).mean(axis=1)
-        # Bytes without a text are alike when they are equal, and otherwise not.
-        bytes_only = ~seen.has_sketch[i] & ~seen.has_sketch[j] & (seen.digest[i] >= 0) & (seen.digest[j] >= 0)
-        out[bytes_only] = 0.0
-        out[(seen.digest[i] >= 0) & (seen.digest[i] == seen.digest[j])] = 1.0
+        texts = np.flatnonzero(seen.has_sketch[i] & seen.has_sketch[j] & (seen.kind[i] == seen.kind[j]))
+        boiler = boilerplate_values(seen) if self.boiler is None else self.boiler
+        out[texts] = text_resemblance(seen, boiler, self.steady, i[texts], j[texts])
+        # Bytes without a text, or a text and no text: equal when the digests are, and otherwise not.
+        hashed = (seen.digest[i] != NOTHING) & (seen.digest[j] != NOTHING)
+        out[hashed & (~seen.has_sketch[i] | ~seen.has_sketch[j])] = 0.0
+        out[hashed & (seen.digest[i] == seen.digest[j])] = 1.0
         out[(self.cluster[i] >= 0) & (self.cluster[i] == self.cluster[j])] = 1.0
         return out
 
@@ -66,6 +72,7 @@ class Labels:
             soft=self.soft[rows],
             level=self.level[rows],
             seen=Seen(**columns),
+            boiler=None if self.boiler is None else self.boiler[rows],
         )
 
 
@@ -89,7 +96,8 @@ def label_site(pages: pa.Table, seen: Seen | None = None) -> Labels:
     level[body & seen.has_sketch] = SKETCH
     alike = text_edges(pages, seen, boiler)
     edges.append(alike)
-    if stable_share(seen, *alike) < 0.5:
+    steady = stable_share(seen, *alike)
+    if steady < 0.5:
         edges.append(tolerant_edges(seen, boiler))
 
     known = level > 0
@@ -109,7 +117,7 @@ def label_site(pages: pa.Table, seen: Seen | None = None) -> Labels:
     cluster = np.where(arrived[root], root, NOTHING)
     level[cluster == NOTHING] = URL
     numbered = compact(cluster)
-    return Labels(numbered, seen.given_soft | soft_pages(pages, seen, numbered), level, seen, boiler)
+    return Labels(numbered, seen.given_soft | soft_pages(pages, seen, numbered), level, seen, boiler, steady)
 
 
 def _join(n: int, edges: list[Edges]) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from undust.likeness.boilerplate import own_agreement
 from undust.likeness.components import same, star
 from undust.likeness.identity import named_alike
 from undust.likeness.seen import NOTHING, Seen
@@ -89,3 +90,24 @@ def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     close = np.abs(length - length[hub]) <= np.maximum(2, 0.005 * length[hub])
     edge = close & (length != length[hub])
     return rows[edge], rows[hub[edge]]
+
+
+def text_resemblance(
+    seen: Seen, boiler: NDArray[np.bool_], steady: float, i: NDArray[np.integer], j: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Estimated resemblance of the own texts of two pages each; nan where their sketches are template only.
+
+    Equal lengths count as one more min-hash that agrees, and as three where pages change by themselves; half of that if
+    the lengths differ by a clock's width. Two texts cannot resemble each other more than their lengths do.
+    """
+    agree, against = own_agreement(seen, boiler, i, j)
+    a, b = seen.text_len[i], seen.text_len[j]
+    both = (a != NOTHING) & (b != NOTHING)
+    apart, longer = np.abs(a - b), np.maximum(np.maximum(a, b), 1)
+    equal = np.where(apart == 0, 1.0, np.where(apart <= np.maximum(2, 0.005 * longer), 0.5, 0.0))
+    bonus = np.where(both, equal * (3.0 - 2.0 * steady), 0.0)
+    estimate = (agree + bonus + 0.5) / (agree + against + bonus + 1)
+    estimate = np.where(both, np.minimum(estimate, 1 - apart / longer), estimate)
+    # With nothing but template to compare, only a marked difference in length tells.
+    unknown = (agree + against == 0) & (~both | (apart <= 0.02 * longer))
+    return np.where(unknown, np.nan, estimate)

@@ -112,6 +112,8 @@ def _sketches(pages: pa.Table) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     starts = np.cumsum(lengths) - lengths
     out = np.zeros((len(pages), width), dtype=np.uint64)
     out[has] = flat[starts[has][:, None] + np.arange(width)]
+    # All ones is the sketch of a text without words, which resembles nothing.
+    has &= ~(out == np.iinfo(np.uint64).max).all(axis=1)
     return out, has
 
 
