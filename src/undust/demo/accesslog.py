@@ -60,13 +60,13 @@ def lines(site: DemoSite, count: int, urls: int | None = None, vhost: bool = Fal
     clients = [f"203.0.113.{i}" for i in range(1, 255)] + [f"198.51.100.{i}" for i in range(1, 255)]
     clients += [f"2001:db8::{i:x}" for i in range(1, 400)]
     stamps, last = "", -1
-    noise = sum(map(len, ADVERTISEMENTS)) // len(ADVERTISEMENTS) * 2
+    noise = [len(text) + len("00:00:00, 42 guests.") for text in ADVERTISEMENTS]
     for block in range(0, count, BLOCK):
         here = min(BLOCK, count - block)
         which = order[np.minimum(np.searchsorted(cumulative, rng.random(here)), len(known) - 1)]
         who = rng.integers(len(clients), size=here)
         agents = rng.integers(len(BROWSERS), size=here)
-        jitter = rng.integers(noise - 30, noise + 30, size=here)
+        jitter = rng.choice(noise, size=here)
         for i, (request, client, agent, extra) in enumerate(
             zip(which.tolist(), who.tolist(), agents.tolist(), jitter.tolist(), strict=True), start=block
         ):

@@ -64,11 +64,11 @@ def number(key: str, low: int, high: int) -> int:
 
 
 def article(key: str) -> list[str]:
-    """Two to five paragraphs: the body of an ordinary page. Lengths differ, so sizes tell pages apart.
+    """Three to six paragraphs: the body of an ordinary page. Lengths differ, so sizes tell pages apart.
 
-    >>> 2 <= len(article("a story")) <= 5
+    >>> 3 <= len(article("a story")) <= 6
     True
     """
     return [
-        paragraph(f"{key} {i}", number(f"{key} {i}", 25, 70)) for i in range(number(f"{key} length", 2, 5))
+        paragraph(f"{key} {i}", number(f"{key} {i}", 30, 80)) for i in range(number(f"{key} length", 3, 6))
     ]

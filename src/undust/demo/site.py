@@ -34,7 +34,7 @@ SOFT = {
     "soft/nothing-found": Body("Nothing found", ["No posts match your search. Try fewer words."]),
     "soft/no-topic": Body("Information", ["The topic or post you asked for does not exist."]),
 }
-ADVERTISEMENTS = tuple(paragraph(f"advertisement {i}", 9) for i in range(12))
+ADVERTISEMENTS = tuple(paragraph(f"advertisement {i}", 6) for i in range(12))
 
 
 @dataclass(frozen=True)
@@ -167,9 +167,7 @@ class DemoSite:
         tick = next(self._ticks)
         rng = Random(f"noise {self.seed} {tick}")
         now = START + timedelta(seconds=tick)
-        first, second = rng.sample(ADVERTISEMENTS, 2)
-        guests = rng.randint(3, 99)
-        return f"{first} {second} It is {now:%d %B %H:%M:%S} and {guests} guests are here.".encode()
+        return f"{rng.choice(ADVERTISEMENTS)} {now:%H:%M:%S}, {rng.randint(3, 99)} guests.".encode()
 
     def section_of(self, content: str) -> Section | None:
         """The section a content belongs to; None for the home page and the soft pages."""

@@ -1,0 +1,150 @@
+"""`undust apply`: a filter; one URL in, one line out."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from operator import ne
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import click
+
+from undust.cli.console import SHOWN_BAD_LINES, console, level, max_bad_ratio, rejects, rules, too_many_bad
+from undust.files import reading, replacing
+
+if TYPE_CHECKING:
+    from undust.rules import Canonicalizer
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]")
+
+
+@click.command()
+@rules
+@click.argument("source", metavar="[INPUT]", default="-", type=click.Path(allow_dash=True))
+@click.option("-o", "--out", default="-", type=click.Path(allow_dash=True), help="Where to; `-` is stdout.")
+@click.option(
+    "--emit",
+    type=click.Choice(["url", "key", "both", "jsonl"]),
+    default="url",
+    show_default=True,
+    help="The canonical URL; the key, which may hold wildcards; `url TAB canonical`; or records with the "
+    "ids of the rules that fired.",
+)
+@level
+@rejects
+@max_bad_ratio
+def command(
+    rules_path: str,
+    source: str,
+    out: str,
+    emit: str,
+    level: str,
+    rejects: str | None,
+    max_bad_ratio: float,
+) -> int:
+    """Rewrite URLs by the rules of their site: one a line in, one a line out, in the same order.
+
+    URLs of hosts that the book does not know come out as they are, and so do lines that are no URL.
+    `.gz`, `.zst` and `.bz2` are read and written.
+    """
+    from undust.rules import Canonicalizer, RuleBook
+    from undust.rules.canonicalizer import LEVELS
+
+    book = RuleBook.load(rules_path)
+    canon = Canonicalizer(book, level=level)
+    work = Filter(canon, emit)
+    name = "<stdin>" if source == "-" else source
+    with ExitStack() as stack:
+        blocks = stack.enter_context(reading(source))
+        output = cast(BinaryIO, sys.stdout.buffer) if out == "-" else stack.enter_context(replacing(out))
+        rejected = stack.enter_context(replacing(rejects)) if rejects else None
+        # A bar on the terminal that shows the output would only be in its way.
+        bar = stack.enter_context(console.progress(unit=" URLs", hide=out == "-" and sys.stdout.isatty()))
+        for lines in _lines(blocks):
+            output.write(work.rewrite(lines, name, rejected))
+            output.flush()
+            bar.update(len(lines))
+    in_force = sum(rule.status in LEVELS[level] for rule in book.rules())
+    console.bad_lines(work.first_bad, work.bad)
+    console.summary(in_=work.seen, out=work.seen, merged=work.merged, rules=in_force, bad=work.bad)
+    return 3 if too_many_bad(work.bad, work.seen, max_bad_ratio) else 0
+
+
+def _lines(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Lines without their newlines, as many as have arrived.
+
+    >>> list(_lines([b"one\\ntw", b"o"]))
+    [[b'one'], [b'two']]
+    """
+    rest: list[bytes] = []
+    for block in blocks:
+        cut = block.rfind(b"\n")
+        if cut >= 0:
+            yield b"".join([*rest, block[:cut]]).split(b"\n")
+            rest = []
+        rest.append(block[cut + 1 :])
+    if last := b"".join(rest):
+        yield [last]
+
+
+class Filter:
+    """Rewrites lines and counts.
+
+    >>> from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
+    >>> book = RuleBook({"a.test": SiteRules("a.test", rules=[Rule(do={"query[sid]": None})])})
+    >>> work = Filter(Canonicalizer(book), "url")
+    >>> work.rewrite([b"http://a.test/x?sid=1", b"nonsense"], "<stdin>", None)
+    b'http://a.test/x\\nnonsense\\n'
+    >>> work.seen, work.merged, work.bad, work.first_bad
+    (2, 1, 1, ['<stdin>:2: no URL: nonsense'])
+    """
+
+    def __init__(self, canon: Canonicalizer, emit: str) -> None:
+        self.canon, self.emit = canon, emit
+        self.seen = self.merged = self.bad = 0
+        self.first_bad: list[str] = []
+
+    def rewrite(self, lines: list[bytes], name: str, rejected: BinaryIO | None) -> bytes:
+        """The output for these lines."""
+        urls = [line.rstrip(b"\r").decode("utf-8", "surrogateescape") for line in lines]
+        bad = [i for i, url in enumerate(urls) if not _URL.match(url)]
+        made = self._made(urls)
+        for i in bad:
+            made[i] = urls[i]
+        self.merged += sum(map(ne, urls, made))
+        text = "\n".join(self._written(urls, made, set(bad))) + "\n"
+        self._count(lines, bad, name, rejected)
+        return text.encode("utf-8", "surrogateescape")
+
+    def _made(self, urls: list[str]) -> list[str]:
+        made: list[str] = self.canon.map(urls, emit="key" if self.emit == "key" else "url")
+        # A book may come from anywhere; whatever it writes, a line stays one line.
+        return [after if "\n" not in after else before for before, after in zip(urls, made, strict=True)]
+
+    def _written(self, urls: list[str], made: list[str], bad: set[int]) -> Iterable[str]:
+        if self.emit == "both":
+            return map("\t".join, zip(urls, made, strict=True))
+        if self.emit == "jsonl":
+            return (
+                json.dumps(
+                    {"url": url, "canonical": after} | ({"bad": True} if i in bad else self._fired(url))
+                )
+                for i, (url, after) in enumerate(zip(urls, made, strict=True))
+            )
+        return made
+
+    def _fired(self, url: str) -> dict[str, object]:
+        why = self.canon.explain(url)
+        return {"key": why.key, "rules": list(dict.fromkeys(rule.id for rule, _, _ in why.steps if rule))}
+
+    def _count(self, lines: list[bytes], bad: list[int], name: str, rejected: BinaryIO | None) -> None:
+        for i in bad[: max(0, SHOWN_BAD_LINES - len(self.first_bad))]:
+            shown = lines[i][:80].decode("utf-8", "backslashreplace")
+            self.first_bad.append(f"{name}:{self.seen + i + 1}: no URL: {shown}")
+        if rejected is not None:
+            rejected.writelines(lines[i] + b"\n" for i in bad)
+        self.seen += len(lines)
+        self.bad += len(bad)

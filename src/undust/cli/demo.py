@@ -1,0 +1,156 @@
+"""`undust demo`: the whole way on a small web site whose duplicates are known."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from undust.cli.console import console
+from undust.crawl import Crawl
+from undust.demo import HOST, DemoSite, Fetched, crawl, over_loopback, score, serve, verdicts, write_log
+from undust.demo.archive import write_record
+from undust.demo.truth import is_soft
+from undust.files import replacing
+
+
+@dataclass
+class Tour:
+    """What the steps hand on to each other."""
+
+    folder: Path
+    site: DemoSite
+    log_lines: int
+    pages: list[Fetched] = field(default_factory=list)
+    read: Crawl | None = None
+
+    @property
+    def urls(self) -> list[str]:
+        return [page.url for page in self.pages]
+
+
+Step = Callable[[Tour], Iterator[str]]
+
+
+@click.command()
+@click.argument("folder", metavar="[DIR]", default="undust-demo", type=click.Path(file_okay=False))
+@click.option(
+    "--size", type=click.FloatRange(0.03, 100), default=1.0, show_default=True, help="1: some 4,000 URLs."
+)
+@click.option("--seed", default=1, show_default=True, help="Other spellings, links and visitors.")
+@click.option(
+    "--log-lines", type=click.IntRange(1), default=30_000, show_default=True, help="Lines of the access log."
+)
+@click.option("--warc", is_flag=True, help="Write the crawl as a WARC too.")
+@click.option("--serve", "stay", is_flag=True, help="Only serve the site, until interrupted.")
+@click.option("--port", default=0, help="With --serve: the port on 127.0.0.1; a free one unless told.")
+def command(folder: str, size: float, seed: int, log_lines: int, warc: bool, stay: bool, port: int) -> None:
+    """Serve a small web site on loopback, crawl it, write its log, and show its duplicates.
+
+    The files land in DIR. Nothing leaves this machine, and the server stops by itself.
+    """
+    site = DemoSite(seed, size)
+    if stay:
+        with serve(site, port) as chosen:
+            click.echo(f"http://127.0.0.1:{chosen}/ (Ctrl-C ends it)")
+            while True:
+                time.sleep(3600)
+    tour = Tour(Path(folder), site, log_lines)
+    tour.folder.mkdir(parents=True, exist_ok=True)
+    steps: list[tuple[str, Step]] = [
+        ("Serve the site on 127.0.0.1 and crawl it", crawl_site),
+        *([("Write the crawl as a WARC", write_warc)] if warc else []),
+        ("Write an access log of its visitors", write_access_log),
+        ("Read both back", read_back),
+        ("Compare with the truth", compare),
+    ]
+    for number, (what, step) in enumerate(steps, 1):
+        click.echo(click.style(f"{number}. {what}", bold=True))
+        started = time.perf_counter()
+        for line in step(tour):
+            click.echo(f"   {line}")
+        console.detail(f"   {time.perf_counter() - started:.1f} s")
+    result = score(site, lambda url: url, tour.urls)
+    console.summary(
+        in_=len(tour.urls), out=len(tour.urls), merged=0, rules=0, bad=0, ceiling=f"{result.ceiling:.3f}"
+    )
+
+
+def crawl_site(tour: Tour) -> Iterator[str]:
+    """Crawl over the loopback interface; pages.jsonl.gz and truth.tsv."""
+    with serve(tour.site) as port, over_loopback(port) as get, console.progress(unit=" pages") as bar:
+        for page in crawl(get):
+            tour.pages.append(page)
+            bar.update()
+    with _text(tour.folder / "pages.jsonl.gz") as file:
+        file.writelines(json.dumps(page.record()) + "\n" for page in tour.pages)
+    clusters: dict[str, int] = {}
+    with _text(tour.folder / "truth.tsv") as file:
+        file.write("url\tcluster\tsoft\tevidence\n")
+        for url in tour.urls:
+            content = tour.site.content_id(url)
+            if content is not None:
+                number = clusters.setdefault(content, len(clusters))
+                file.write(f"{url}\t{number}\t{int(is_soft(content))}\tplanted\n")
+    hosts = len({url.split("/")[2] for url in tour.urls})
+    yield f"{len(tour.pages):,} pages of {hosts} hosts: {tour.folder}/pages.jsonl.gz, truth.tsv"
+
+
+def write_warc(tour: Tour) -> Iterator[str]:
+    """site.warc.gz"""
+    # Each record is compressed by itself, the file as a whole not once more.
+    with replacing(tour.folder / "site.warc.gz", compress=False) as file:
+        for page in tour.pages:
+            write_record(page, file)
+    yield f"{len(tour.pages):,} records: {tour.folder}/site.warc.gz"
+
+
+def write_access_log(tour: Tour) -> Iterator[str]:
+    """access.log.gz"""
+    with _text(tour.folder / "access.log.gz") as file:
+        write_log(tour.site, file, tour.log_lines)
+    yield f"{tour.log_lines:,} lines: {tour.folder}/access.log.gz"
+
+
+def read_back(tour: Tour) -> Iterator[str]:
+    """Both files as tables of pages."""
+    from undust import likeness
+    from undust.cli.overview import overview
+    from undust.crawl import read
+
+    kind = likeness.sketch_kind()
+    tour.read = read(tour.folder / "pages.jsonl.gz", sketcher=likeness.sketcher, sketch_kind=kind)
+    log = read(tour.folder / "access.log.gz", host=HOST)
+    yield from overview(tour.read)
+    yield from overview(log)
+
+
+def compare(tour: Tour) -> Iterator[str]:
+    """What is there to find."""
+    hard, all_ = (score(tour.site, lambda url: url, tour.urls, soft=soft) for soft in (False, True))
+    yield (
+        f"{hard.contents:,} contents under {hard.urls:,} URLs: {100 * hard.ceiling:.1f} % duplicates; "
+        f"{all_.urls - hard.urls:,} more URLs are soft pages"
+    )
+    judged = verdicts(tour.site, tour.urls)
+    true = sum(v.rule.true for v in judged)
+    yield f"{true} planted rules are true, {len(judged) - true} only look so; the most frequent:"
+    for verdict in sorted(judged, key=lambda v: -v.applies)[:8]:
+        says = "true " if verdict.rule.true else "false"
+        yield f"  {says} {verdict.applies:5,} URLs  {verdict.rule.says}"
+
+
+@contextmanager
+def _text(path: Path) -> Iterator[io.TextIOWrapper]:
+    with ExitStack() as stack:
+        binary = stack.enter_context(replacing(path))
+        text = io.TextIOWrapper(binary, "utf-8", "surrogateescape", newline="\n", write_through=True)
+        yield text
+        text.flush()
+        text.detach()

@@ -1,0 +1,97 @@
+"""`undust explain`: which rules fire on a URL, in order, and what they rest on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from undust.cli.console import console, level, rules
+
+if TYPE_CHECKING:
+    from undust.rules import Explanation, Rule
+
+
+@click.command()
+@rules
+@click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@level
+@click.option("--json", "as_json", is_flag=True, help="One JSON record a URL.")
+def command(rules_path: str, urls: tuple[str, ...], level: str, as_json: bool) -> None:
+    """Show, step by step, which rules rewrite a URL and the evidence for each. `-` reads URLs from stdin."""
+    from undust.rules import Canonicalizer, RuleBook
+
+    canon = Canonicalizer(RuleBook.load(rules_path), level=level)
+    seen = merged = 0
+    fired: set[str] = set()
+    for url in _urls(urls):
+        why = canon.explain(url)
+        click.echo(json.dumps(record(url, why)) if as_json else "\n".join(readable(url, why)))
+        seen += 1
+        merged += why.url != url
+        fired |= {rule.id for rule, _, _ in why.steps if rule}
+    console.summary(in_=seen, out=seen, merged=merged, rules=len(fired), bad=0)
+
+
+def _urls(given: tuple[str, ...]) -> Iterator[str]:
+    for url in given:
+        if url == "-":
+            yield from (line.rstrip("\r\n") for line in sys.stdin)
+        else:
+            yield url
+
+
+def record(url: str, why: Explanation) -> dict[str, Any]:
+    """An explanation as JSON."""
+    steps = [
+        {"rule": rule.to_dict() if rule else None, "before": before, "after": after}
+        for rule, before, after in why.steps
+    ]
+    return {"url": url, "canonical": why.url, "key": why.key, "steps": steps}
+
+
+def readable(url: str, why: Explanation) -> Iterator[str]:
+    """An explanation for people."""
+    yield click.style(url, bold=True)
+    if not why.steps:
+        yield "  no rule changes it"
+    for rule, _, after in why.steps:
+        if rule is None:
+            yield "  normal form (RFC 3986)"
+        else:
+            yield f"  {rule.id} {click.style(rule.status, fg='green')}  {rule.describe()}"
+            yield f"    {evidence(rule)}"
+        yield f"  = {after}"
+    if why.key != why.url:
+        yield f"  key {why.key}"
+
+
+def evidence(rule: Rule) -> str:
+    """What a rule rests on, in words.
+
+    >>> from undust.rules import Evidence, Rule
+    >>> seen = Evidence("digest", support=360, pairs=120, false=0, precision_low=0.98)
+    >>> evidence(Rule(do={"query[sid]": None}, evidence=seen, source=("dustbuster",)))
+    'changes 360 URLs; 120 pairs alike by digest, 0 false; precision at least 0.980; found by dustbuster'
+    """
+    known = rule.evidence
+    said = []
+    if known.support is not None:
+        said.append(f"changes {known.support:,} URLs")
+    if known.pairs is not None:
+        false = f", {known.false:,} false" if known.false is not None else ""
+        said.append(f"{known.pairs:,} pairs alike by {known.level}{false}")
+    else:
+        said.append(f"evidence: {known.level}")
+    if known.lost:
+        said.append(f"{known.lost:,} pages lost")
+    if known.precision_low is not None:
+        said.append(f"precision at least {known.precision_low:.3f}")
+    if known.fetched:
+        said.append(f"{known.fetched:,} pages fetched to test it")
+    if rule.source:
+        said.append(f"found by {', '.join(rule.source)}")
+    return "; ".join(said)

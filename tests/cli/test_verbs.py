@@ -1,0 +1,128 @@
+"""The other verbs and what all verbs share."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import undust.cli
+from undust import __version__
+from undust.cli import VERBS, Verbs
+
+Undust = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+def test_version_and_help(undust: Undust) -> None:
+    assert undust("--version").stdout.decode().strip() == f"undust {__version__}"
+    help_ = undust("--help").stdout.decode()
+    assert "apply" in help_
+    assert "demo" in help_
+
+
+def test_listed_verbs_are_those_whose_module_is_there() -> None:
+    group = undust.cli.undust
+    assert isinstance(group, Verbs)
+    folder = Path(undust.cli.__file__).parent
+    listed = group.list_commands(None)  # type: ignore[arg-type]  # the context is not looked at
+    assert listed == [verb for verb in VERBS if (folder / f"{verb}.py").exists()]
+    for verb in listed:
+        assert CliRunner().invoke(group, [verb, "--help"]).exit_code == 0
+
+
+def test_explain_shows_steps_and_evidence(undust: Undust, book: Path) -> None:
+    done = undust("explain", "-r", book, "http://www.a.test/story_7?sid=1", "http://other.test/")
+    text = done.stdout.decode()
+    assert "drop sid" in text
+    assert "changes 9 URLs; 12 pairs alike by digest, 0 false" in text
+    assert "14 pages fetched to test it; found by dustbuster" in text
+    assert "= http://www.a.test/story?id=7" in text
+    assert "no rule changes it" in text
+    assert done.stderr.decode().strip() == "in=2 out=2 merged=1 rules=2 bad=0"
+
+
+def test_explain_as_json(undust: Undust, book: Path) -> None:
+    done = undust("explain", "--json", "-r", book, "-", stdin=b"http://www.a.test/x?sid=1\n")
+    record = json.loads(done.stdout)
+    assert record["canonical"] == "http://www.a.test/x"
+    assert [step["rule"]["do"] for step in record["steps"]] == [{"query[sid]": None}]
+
+
+LOG = b"""\
+192.0.2.1 - - [01/Jan/2026:00:00:00 +0000] "GET /a HTTP/1.1" 200 120 "-" "x"
+192.0.2.1 - - [01/Jan/2026:00:00:01 +0000] "GET /a HTTP/1.1" 200 130 "-" "x"
+192.0.2.1 - - [01/Jan/2026:00:00:02 +0000] "GET /gone HTTP/1.1" 404 0 "-" "x"
+"""
+
+
+def test_crawl_writes_a_table_and_says_what_it_holds(undust: Undust, tmp_path: Path) -> None:
+    log, out = tmp_path / "access.log.gz", tmp_path / "pages.parquet"
+    log.write_bytes(gzip.compress(LOG))
+    done = undust("crawl", log, "-o", out, "--host", "www.a.test")
+    assert done.returncode == 0, done.stderr
+    pages = pq.read_table(out)
+    assert pages["url"].to_pylist() == ["http://www.a.test/a", "http://www.a.test/gone"]
+    assert pages["hits"].to_pylist() == [2, 1]
+    assert b"2 pages on 1 host, read from 3 lines (log)" in done.stderr
+    assert done.stderr.decode().splitlines()[-1] == "in=3 out=2 merged=1 rules=0 bad=0"
+    assert done.stdout == b""
+
+
+def test_crawl_with_many_bad_lines_is_done_in_part(undust: Undust, tmp_path: Path) -> None:
+    log, out = tmp_path / "access.log", tmp_path / "pages.parquet"
+    log.write_bytes(LOG + b"gibberish\n")
+    done = undust("crawl", log, "-o", out, "--host", "a.test", "--rejects", tmp_path / "bad")
+    assert done.returncode == 3
+    assert (tmp_path / "bad").read_bytes() == b"gibberish\n"
+    assert f"{log}:4" in done.stderr.decode()
+    assert pq.read_table(out).num_rows == 2
+
+
+def test_crawl_of_a_missing_file_leaves_nothing(undust: Undust, tmp_path: Path) -> None:
+    done = undust("crawl", tmp_path / "missing.log", "-o", tmp_path / "pages.parquet")
+    assert done.returncode == 1
+    assert b"missing.log" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_the_unexpected_is_one_line_and_a_traceback_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], book: Path, verbose: bool
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("undust.rules.RuleBook.load", broken)
+    assert undust.cli.run(["apply", "-r", str(book), *(["-v"] if verbose else [])]) == 1
+    said = capsys.readouterr().err
+    assert "unexpected ZeroDivisionError: oh" in said
+    assert ("Traceback" in said) == verbose
+
+
+def test_demo_runs_through(undust: Undust, tmp_path: Path) -> None:
+    done = undust("demo", tmp_path / "demo", "--size", 0.05, "--log-lines", 500, "--warc")
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert made >= {"pages.jsonl.gz", "access.log.gz", "truth.tsv", "site.warc.gz"}
+    assert b"planted rules are true" in done.stdout
+
+
+def test_demo_serves_until_interrupted() -> None:
+    command = [sys.executable, "-m", "undust", "demo", "--serve", "--size", "0.03"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as run:
+        assert run.stdout
+        assert run.stdout.readline().startswith(b"http://127.0.0.1:")
+        run.send_signal(2)
+        assert run.wait(20) == 130
+
+
+def test_colour_only_where_it_is_wanted(undust: Undust, book: Path) -> None:
+    assert b"\x1b[" not in undust("explain", "-r", book, "http://www.a.test/x?sid=1").stdout
