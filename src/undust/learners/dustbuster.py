@@ -9,15 +9,15 @@ from typing import ClassVar
 import numpy as np
 import pyarrow.compute as pc
 
-from undust.errors import BookError
 from undust.learners.base import Learner
 from undust.learners.envelopes import Bools, Ints, Pairs, Rows, likely_pairs, mixed
-from undust.learners.likely_similar import UNKNOWN, LikelySimilar, Likeness
-from undust.learners.occurrences import NO_ROW, Occurrences, RowIndex
+from undust.learners.likely_similar import LikelySimilar, Likeness
+from undust.learners.occurrences import NO_ROW, Occurrences, whole_rows
 from undust.learners.parameter_rules import ParameterRules
 from undust.learners.redundancy import survivors
 from undust.likeness import Site
-from undust.rules import Evidence, Rule, compile_rule
+from undust.rules import Evidence, Rule
+from undust.rules.pattern import MAX_TEXT
 
 _SAMPLE = 50_000
 """Rows on which the outcome of a rule is looked up; a longer list is sampled."""
@@ -51,9 +51,14 @@ class LikelyRules:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What the list says of a rule in one direction: pages it leads to, and how they look."""
+    """What the list says of a rule in one direction.
+
+    `changed` URLs lead to `reached` pages that are not unlike, of which `alike` are known to be alike;
+    `unlike` lead to others or to dead ones. `pulled` pages redirect to the outcome or name it as canonical.
+    """
 
     changed: int
+    reached: int
     alike: int
     unlike: int
     pulled: int
@@ -69,8 +74,8 @@ class DustBuster(Learner):
     Two substrings that stand in the same surroundings (prefix and suffix of the URL) in many URLs may be
     exchangeable. Surroundings shared by few substrings count, since numbers and names come in flocks; so do
     only pairs of URLs that are likely similar by their sizes or sketches. Of rules that say the same on this
-    list the one with most context is kept. Parameters are tried separately: leave out, or set to the commonest
-    value.
+    list the one with most context is kept. Parameters are tried separately: leave out, or set to the
+    commonest value.
 
     A rule comes in one direction: the one that shrinks the URL, unless the list itself speaks against it (the
     outcome is there, and dead, different, or redirected back) and not against the other, growing one.
@@ -191,6 +196,7 @@ class _Listed:
         status = np.zeros(site.n, dtype=np.int64)
         if "status" in site.pages.column_names:
             status = pc.fill_null(site.pages["status"].cast("int64"), 0).to_numpy()
+        self.redirects: Bools = (status >= 300) & (status < 400) & (status != 304)
         # 4xx and 5xx are no pages, soft pages teach nothing.
         self.usable: Bools = ((status == 0) | ((status >= 200) & (status < 400))) & ~similar.soft
 
@@ -205,7 +211,9 @@ class _Writer:
         if len(sample) > _SAMPLE:
             sample = np.sort(sample[np.argsort(mixed(sample.astype(np.uint64)))[:_SAMPLE]])
         self.weight = int(self.usable.sum()) / max(1, len(sample))
-        self.by_name = RowIndex(self.rows)
+        self.redirects = listed.redirects
+        self.has_targets = bool(self.redirects.any() or (self.site.seen.canonical >= 0).any())
+        self.by_name = whole_rows(self.rows)
         self.occurrences = Occurrences(self.rows, sample)
 
     def write(self, likely: LikelyRules) -> Iterator[Rule]:
@@ -219,12 +227,9 @@ class _Writer:
                 yield rule
 
     def _rule(self, a: str, b: str, long: Ints, short: Ints, support: int) -> Rule | None:
-        shrinking = self._outcome(long, short)
-        chosen, source, target = shrinking, a, b
-        if len(short) and not _contains(long, short):  # else nobody knows where to put it, or it feeds itself
-            growing = self._outcome(short, long)
-            if self._prefers(growing, shrinking):
-                chosen, source, target = growing, b, a
+        chosen, source, target = self._direction(a, b, long, short)
+        if self._never_works(chosen, support):
+            return None
         start, end = source[:1] == "^" == target[:1], source[-1:] == "$" == target[-1:]
         swap = {
             "from": source[int(start) : len(source) - int(end)],
@@ -232,8 +237,10 @@ class _Writer:
             "start": start,
             "end": end,
         }
+        if max(len(source), len(target)) > MAX_TEXT:
+            return None
         urls = self.site.urls
-        rule = Rule(
+        return Rule(
             do={"substitute": swap},
             status="likely",
             source=(self.learner.name,),
@@ -245,17 +252,34 @@ class _Writer:
             ),
             examples=tuple((urls[u], urls[v]) for u, v in chosen.examples),
         )
-        try:
-            compile_rule(rule)
-        except BookError:  # longer than the language allows
-            return None
-        return rule
 
-    def _prefers(self, growing: _Outcome, shrinking: _Outcome) -> bool:
-        epsilon = self.learner.epsilon
-        if growing.refuted(epsilon) or growing.alike < self.learner.min_support:
-            return False
-        return shrinking.refuted(epsilon) or growing.pulled > shrinking.pulled
+    def _direction(self, a: str, b: str, long: Ints, short: Ints) -> tuple[_Outcome, str, str]:
+        """a -> b, unless the list speaks for b -> a; of equally long ones towards the more frequent."""
+        shrinking = self._outcome(long, short)
+        even = len(long) == len(short)
+        if not b or (b in a and _contains(long, short)):  # nobody knows where to put it, or it feeds itself
+            return shrinking, a, b
+        doubtful = shrinking.refuted(self.learner.epsilon) or not shrinking.reached
+        if not (doubtful or even or self.has_targets):
+            return shrinking, a, b
+        growing = self._outcome(short, long)
+        refuted = growing.refuted(self.learner.epsilon)
+        if growing.reached < self.learner.min_support:
+            prefers = False
+        elif refuted != doubtful:
+            prefers = doubtful
+        elif growing.pulled != shrinking.pulled:
+            prefers = growing.pulled > shrinking.pulled
+        else:
+            prefers = even and growing.changed < shrinking.changed
+        return (growing, b, a) if prefers else (shrinking, a, b)
+
+    def _never_works(self, outcome: _Outcome, support: int) -> bool:
+        """Replacing the first occurrence never gives what was seen: the rule is about a later one.
+
+        `/` -> nothing hits the scheme. Rules with the context that tells the place are in the list as well.
+        """
+        return not outcome.reached and support > 3 * (self.weight - 1)
 
     def _outcome(self, source: Ints, target: Ints) -> _Outcome:
         """Apply to the first occurrence in every URL and look up what comes out."""
@@ -265,12 +289,12 @@ class _Writer:
         u, v = row[seen], found[seen]
         verdict = self.similar.verdict(u, v)
         verdict[~self.usable[v]] = 0
-        alike = np.flatnonzero(verdict != 0) if self.similar.always else np.flatnonzero(verdict == 1)
-        seen_ = self.site.seen
-        pulled = (seen_.location[u] == v) | (seen_.canonical[u] == v)
-        examples = alike[:3] if len(alike) else np.flatnonzero(verdict == UNKNOWN)[:3]
+        alike, reached = np.flatnonzero(verdict == 1), np.flatnonzero(verdict != 0)
+        pulled = (self.site.seen.canonical[u] == v) | (self.redirects[u] & ~self.redirects[v])
+        examples = (alike if len(alike) else reached)[:3]
         return _Outcome(
             len(row),
+            len(reached),
             len(alike),
             int((verdict == 0).sum()),
             int(pulled.sum()),

@@ -9,27 +9,37 @@ from undust.learners.envelopes import Hashes, Ints, Rows, radix_argsort
 NO_ROW = -1
 
 
-class RowIndex:
-    """Whole rows by their hash.
+class Names:
+    """Look-up of hashes among many; most look-ups fail, which a table of bits says sooner than a search.
 
-    >>> rows = Rows(np.array([0, 5, 1, 0, 6, 1]), np.array([0, 3, 6]))
-    >>> one, three = np.array([1]), np.array([3])
-    >>> RowIndex(rows).find(rows.hashes(one, 0 * one, three)).tolist()
-    [1]
+    >>> Names(np.uint64([7 << 60, 3 << 60])).find(np.uint64([3 << 60, 5 << 60]))
+    array([ 1, -1])
     """
 
-    def __init__(self, rows: Rows) -> None:
-        everything = np.arange(len(rows))
-        names = rows.hashes(everything, 0 * everything, rows.lengths)
+    def __init__(self, names: Hashes) -> None:
         self._order = np.argsort(names)
         self._names = names[self._order]
+        bits = min(26, len(names).bit_length() + 4)
+        self._shift = np.uint64(64 - bits)
+        self._known = np.zeros(1 << bits, dtype=bool)
+        self._known[(names >> self._shift).astype(np.int64)] = True
 
-    def find(self, names: Hashes) -> Ints:
-        """The rows of these names; NO_ROW where there is none."""
-        if not len(self._names):
-            return np.full(len(names), NO_ROW)
-        at = np.minimum(np.searchsorted(self._names, names), len(self._names) - 1)
-        return np.where(self._names[at] == names, self._order[at], NO_ROW)
+    def find(self, wanted: Hashes) -> Ints:
+        """The place of each wanted name, NO_ROW where there is none."""
+        found = np.full(len(wanted), NO_ROW, dtype=np.int64)
+        maybe = np.flatnonzero(self._known[(wanted >> self._shift).astype(np.int64)])
+        at = np.searchsorted(self._names, wanted[maybe])
+        inside = at < len(self._names)
+        maybe, at = maybe[inside], at[inside]
+        hit = self._names[at] == wanted[maybe]
+        found[maybe[hit]] = self._order[at[hit]]
+        return found
+
+
+def whole_rows(rows: Rows) -> Names:
+    """The rows by the hash of all their tokens."""
+    everything = np.arange(len(rows))
+    return Names(rows.hashes(everything, 0 * everything, rows.lengths))
 
 
 class Occurrences:

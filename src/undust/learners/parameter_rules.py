@@ -15,7 +15,7 @@ import numpy as np
 
 from undust.learners.envelopes import Bools, Ints, Rows
 from undust.learners.likely_similar import UNKNOWN, LikelySimilar
-from undust.learners.occurrences import NO_ROW, Occurrences, RowIndex
+from undust.learners.occurrences import NO_ROW, Occurrences, whole_rows
 from undust.likeness import Site
 from undust.rules import Evidence, Rule, escape
 from undust.url import Column, split_key, tokenize
@@ -78,7 +78,7 @@ class ParameterRules:
     ) -> None:
         self.site, self.rows, self.similar, self.usable, self.epsilon = site, rows, similar, usable, epsilon
         self._number = {text: i for i, text in enumerate(site.table.tokens.vocab)}
-        self._by_name = RowIndex(rows)
+        self._by_name = whole_rows(rows)
         self._occurrences = Occurrences(rows, np.flatnonzero(usable))
         self._query_at = self._first_of("?")
         self._separated_by_and = self._first_of("&") < rows.lengths

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from undust.learners.envelopes import Bools, Hashes, Ints, Pairs, Rows, common_ends
+from undust.learners.envelopes import Bools, Ints, Pairs, Rows, common_ends
+from undust.learners.occurrences import NO_ROW, Names
 
 _LOOKUPS = 1 << 22
 """Shorter pairs looked up at once."""
@@ -58,8 +59,7 @@ def refinements(rows: Rows, pairs: Pairs) -> tuple[Ints, Ints]:
     name = rows.hashes(pairs.row_a, pairs.start, pairs.len_a) + rows.hashes(
         pairs.row_b, pairs.start, pairs.len_b
     )
-    order = np.argsort(name)
-    names = name[order]
+    names = Names(name)
     heads, tails = common_ends(rows, pairs)
     cuts = (heads + 1).astype(np.int64) * (tails + 1)
     fine, broad = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
@@ -72,10 +72,9 @@ def refinements(rows: Rows, pairs: Pairs) -> tuple[Ints, Ints]:
         start, less = pairs.start[rule] + head, head + tail
         cut = rows.hashes(pairs.row_a[rule], start, pairs.len_a[rule] - less)
         cut += rows.hashes(pairs.row_b[rule], start, pairs.len_b[rule] - less)
-        place = _find(names, cut)
-        found = place >= 0
-        fine.append(rule[found])
-        broad.append(order[place[found]])
+        place = names.find(cut)
+        fine.append(rule[place != NO_ROW])
+        broad.append(place[place != NO_ROW])
     return np.concatenate(fine), np.concatenate(broad)
 
 
@@ -88,22 +87,3 @@ def _slices(cuts: Ints) -> Iterator[slice]:
         end = max(begin + 1, int(np.searchsorted(total, base + _LOOKUPS, side="right")))
         yield slice(begin, end)
         begin = end
-
-
-def _find(names: Hashes, wanted: Hashes) -> Ints:
-    """Place of each wanted name among the sorted names, -1 if it is none of them.
-
-    Most are none, which a table of bits says sooner than a binary search.
-    """
-    bits = min(26, len(names).bit_length() + 4)
-    shift = np.uint64(64 - bits)
-    known = np.zeros(1 << bits, dtype=bool)
-    known[(names >> shift).astype(np.int64)] = True
-    place = np.full(len(wanted), -1, dtype=np.int64)
-    maybe = np.flatnonzero(known[(wanted >> shift).astype(np.int64)])
-    at = np.searchsorted(names, wanted[maybe])
-    there = at < len(names)
-    maybe, at = maybe[there], at[there]
-    hit = names[at] == wanted[maybe]
-    place[maybe[hit]] = at[hit]
-    return place
