@@ -50,7 +50,7 @@ class CompiledRule:
     'http://example.org/?title=Casino_Royale'
     """
 
-    __slots__ = ("_everywhere", "edits", "host_tests", "rule", "scope", "substitution", "tests", "trigger")
+    __slots__ = ("_everywhere", "apply_parsed", "edits", "rule", "scope", "tests", "trigger")
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -58,9 +58,18 @@ class CompiledRule:
         self._everywhere = rule.scope == Scope()
         self.tests = tuple(compile_condition(key, value) for key, value in rule.when.items())
         groups = _group_names(rule)
-        self.substitution = _compile_substitution(rule)
-        self.edits: tuple[Edit, ...] = () if self.substitution else tuple(_compile_edits(rule, groups))
+        substitute = _compile_substitution(rule)
+        self.edits: tuple[Edit, ...] = () if substitute else tuple(_compile_edits(rule, groups))
         self.trigger = trigger(rule)
+        # Rewrite a parsed URL, which lies in the scope; False: nothing changed.
+        self.apply_parsed: Callable[[MutableUrl], bool]
+        if substitute:
+            self.apply_parsed = _substitution_runner(self.tests, substitute)
+        elif not self.tests and len(self.edits) == 1 and self.edits[0].value is None:
+            # The commonest rule, "drop sid", needs none of the machinery.
+            self.apply_parsed = _drop_runner(self.edits[0].write)
+        else:
+            self.apply_parsed = _runner(self.tests, self.edits)
 
     def apply(self, url: str) -> str | None:
         """The rewritten URL, or None when the rule does not fire or changes nothing."""
@@ -84,66 +93,82 @@ class CompiledRule:
         host = u.host
         return host is not None and scope.covers_host(host, u.port)
 
-    def groups(self, u: MutableUrl) -> dict[str, str] | None:
-        """The text of the named groups when all conditions hold, else None."""
-        groups: dict[str, str] = {}
-        for test in self.tests:
-            if not test(u, groups):
-                return None
-        return groups
-
     def ignored(self, u: MutableUrl) -> list[Edit]:
         """The edits whose value a key shows as a wildcard."""
-        if not self.covers(u) or self.groups(u) is None:
+        groups: dict[str, str] = {}
+        if not self.covers(u) or not all(test(u, groups) for test in self.tests):
             return []
         return [edit for edit in self.edits if edit.ignore and edit.read(u) is not None]
 
-    def apply_parsed(self, u: MutableUrl) -> bool:
-        """Rewrite `u`, which lies in the scope; False: nothing changed."""
-        groups = self.groups(u)
-        if groups is None:
-            return False
-        if self.substitution is not None:
-            text = str(u)
-            out = self.substitution(text)
-            if out is None or out == text:
+
+def _substitution_runner(
+    tests: tuple[Test, ...], substitute: Callable[[str], str | None]
+) -> Callable[[MutableUrl], bool]:
+    def run(u: MutableUrl) -> bool:
+        groups: dict[str, str] = {}
+        for test in tests:
+            if not test(u, groups):
                 return False
-            if len(out) > u.limit:
-                u.overlong = True
-                return False
-            u.replace(out)
-            return True
-        if u.authority is None:
+        text = str(u)
+        out = substitute(text)
+        if out is None or out == text:
             return False
-        todo: list[tuple[Edit, str | None]] = []
-        room = u.room()
-        try:
-            for edit in self.edits:
-                value = None
-                if edit.value is not None:
-                    value = edit.value(u, groups)
-                    if value is None:
-                        if edit.ignore:
-                            continue
-                        return False
-                    room -= len(value)
-                todo.append((edit, value))
-        except Growth:
+        if len(out) > u.limit:
             u.overlong = True
             return False
-        if room < 0:
-            u.overlong = any(edit.read(u) != value for edit, value in todo)
+        u.replace(out)
+        return True
+
+    return run
+
+
+def _drop_runner(write: Write) -> Callable[[MutableUrl], bool]:
+    return lambda u: u.authority is not None and write(u, None)
+
+
+def _runner(tests: tuple[Test, ...], edits: tuple[Edit, ...]) -> Callable[[MutableUrl], bool]:
+    segmented = any(edit.key.kind == "path" and edit.key.position is not None for edit in edits)
+
+    def run(u: MutableUrl) -> bool:
+        if u.authority is None:
+            return False
+        groups: dict[str, str] = {}
+        for test in tests:
+            if not test(u, groups):
+                return False
+        # All values are computed on the URL before the rule, then written.
+        values: list[str | None] = []
+        grown = 0
+        for edit in edits:
+            value = None
+            if edit.value is not None:
+                try:
+                    value = edit.value(u, groups)
+                    if value is None:
+                        if not edit.ignore:
+                            return False
+                    else:
+                        grown += len(value)
+                except Growth:
+                    value, grown = "", u.limit + 1
+            values.append(value)
+        if grown > 100 and grown > u.room():
+            u.overlong = any(edit.read(u) != value for edit, value in zip(edits, values, strict=True))
             return False
         changed = False
         segments: dict[int, str | None] = {}
-        for edit, value in todo:
-            if edit.key.kind == "path" and edit.key.position is not None:
+        for edit, value in zip(edits, values, strict=True):
+            if value is None and edit.value is not None:
+                continue  # nothing there to ignore
+            if segmented and edit.key.kind == "path" and edit.key.position is not None:
                 segments[edit.key.position] = value
             else:
                 changed |= edit.write(u, value)
         if segments:
             changed |= _write_segments(u, segments)
         return changed
+
+    return run
 
 
 def compile_rule(rule: Rule) -> CompiledRule:
@@ -177,7 +202,7 @@ def needs(rule: Rule) -> Needs:
     """
     swap = rule.do.get("substitute")
     names = None if swap is not None else _needed_names(rule)
-    texts = _conversion_needs(rule)
+    texts = None if swap is not None else _rewrite_needs(rule)
     if isinstance(swap, Mapping):
         texts = (swap["from"],) if swap["from"] else None
     paths = segments = None
@@ -185,8 +210,10 @@ def needs(rule: Rule) -> Needs:
         if text == "names" or condition is None:
             continue
         key = parse_key(text)
-        if key.kind == "path":
-            values = _literal_values(text, condition)
+        if key.kind == "matrix" and texts is None:
+            texts = (f";{key.name}",)
+        elif key.kind == "path":
+            values = literal_values(text, condition)
             if values is not None and key.position is None:
                 paths = values
             elif values is not None:
@@ -254,8 +281,12 @@ _CONVERSION_NEEDS = {
 }
 
 
-def _conversion_needs(rule: Rule) -> tuple[str, ...] | None:
-    """For `{"query": "{query|sort}"}` and its like: what the one conversion looks for."""
+def _rewrite_needs(rule: Rule) -> tuple[str, ...] | None:
+    """Texts one of which the rewrite looks for: `;name` of a path parameter it drops or ignores, and for
+    `{"query": "{query|sort}"}` and its like what the one conversion works on."""
+    keys = [parse_key(text) for text in rule.do]
+    if all(key.kind == "matrix" for key in keys) and not any(isinstance(a, str) for a in rule.do.values()):
+        return tuple(f";{key.name}" for key in keys)
     if len(rule.do) != 1:
         return None
     ((text, action),) = rule.do.items()
@@ -279,7 +310,7 @@ def _parse_template(text: str, template: str) -> Template:
         raise BookError(error.why, field=f"do.{text}") from None
 
 
-def _literal_values(key: str, condition: Condition) -> tuple[str, ...] | None:
+def literal_values(key: str, condition: Condition) -> tuple[str, ...] | None:
     if isinstance(condition, tuple):
         return condition
     if isinstance(condition, str):
@@ -339,7 +370,8 @@ def compile_condition(text: str, condition: Condition) -> Test:
     return test
 
 
-_WORD = r"[0-9A-Za-z\x80-\U0010ffff]"  # the alphanumeric characters of undust.url.tokenize
+# The alphanumeric characters of undust.url.tokenize, said by what they are not: compiles 90 times as fast.
+_WORD = r"[^\x00-/:-@\[-`{-\x7f]"
 _IS_WORD = re.compile(_WORD)
 
 
@@ -432,8 +464,31 @@ def _compile_edit(text: str, key: Key, action: object, groups: frozenset[str]) -
     return Edit(key, read, _valuer(key, template, ignore), write, ignore)
 
 
-def _read(u: MutableUrl) -> Callable[[Key], str | None]:
-    return lambda key: reader(key)(u)
+def _filler(template: Template) -> Value:
+    """The template with its references looked up once: what `Template.fill` says, said in closures."""
+    pieces = [
+        piece
+        if isinstance(piece, str)
+        else (piece.source if isinstance(piece.source, str) else reader(piece.source), piece.converts)
+        for piece in template.pieces
+    ]
+
+    def fill(u: MutableUrl, groups: Mapping[str, str]) -> str | None:
+        out = []
+        for piece in pieces:
+            if isinstance(piece, str):
+                out.append(piece)
+                continue
+            source, converts = piece
+            value = groups[source] if isinstance(source, str) else source(u)
+            if value is None:
+                return None
+            for convert in converts:
+                value = convert(value)
+            out.append(value)
+        return "".join(out)
+
+    return fill
 
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.\-]*\Z")
@@ -444,13 +499,15 @@ _PORT = re.compile(r"[0-9]{1,5}\Z")
 def _valuer(key: Key, template: Template, ignore: bool) -> Value:
     """The value to write, computed before anything is written; None: the rule does not fire."""
     literal = template.literal
-    read_own = reader(key)
+    read_own, fill = reader(key), _filler(template)
+    if literal is not None and not ignore and key.kind in ("path", "query", "fragment", "url") and key == Key(key.kind):
+        return lambda u, groups: literal
     valid = {"scheme": _SCHEME, "host": _HOST, "port": _PORT}.get(key.kind)
 
     def value(u: MutableUrl, groups: Mapping[str, str]) -> str | None:
         if ignore and read_own(u) is None:
             return None
-        text = literal if literal is not None else template.fill(_read(u), groups)
+        text = literal if literal is not None else fill(u, groups)
         if text is None:
             return None
         if valid is not None:
