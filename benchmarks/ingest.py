@@ -4,9 +4,9 @@
     python benchmarks/ingest.py 20e6 --memory 1GB      20 M lines, spilling to disk above 1 GB
     python benchmarks/ingest.py 1e6 --gzip             packed, as logs lie about
 
-The log is invented: a tenth of the lines (`--distinct`) are first visits of a page, the others go to pages seen
-before; agents and referrers of real length. It is written to a temporary directory, read in a process of its own
-(so that peak memory is that of reading alone), and deleted.
+The log is invented: most lines go to pages seen before (`--distinct` says how many do not), with agents and
+referrers of real length. It is written to a temporary directory, read in a process of its own (so that peak
+memory is that of reading alone), and deleted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLOCK = 20_000
 PAGES = ("/forum/viewtopic.php?t=########&start=0", "/wiki/Some_Page_########", "/img/########.png")
 AGENTS = (
     "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4",
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36",
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0",
     "curl/7.88.1",
 )
 
@@ -51,7 +51,7 @@ def blocks(lines: int, distinct: float, seed: int = 1) -> Iterator[bytes]:
         ).encode()
         matrix = np.tile(np.frombuffer(line, np.uint8), (n, 1))
         holes = np.flatnonzero(matrix[0] == ord("#"))
-        seen = max(1, int((start + n) * distinct))
+        seen = max(1, int((start + n) * distinct / len(PAGES)))
         ids = (seen * random.random(n) ** 2).astype(np.int64)  # new pages are visited more often
         second = (start + np.arange(n)) * 30 * 86400 // lines
         day, hour, minute = second // 86400 + 1, second // 3600 % 24, second // 60 % 60
@@ -78,7 +78,9 @@ def measure(path: str, memory: str, temp_dir: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("lines", nargs="?", type=float, default=1e6)
     parser.add_argument("--distinct", type=float, default=0.1, help="pages per line (default 0.1)")
     parser.add_argument("--memory", default="1GB", help="DuckDB's limit before it spills (default 1GB)")

@@ -9,7 +9,8 @@ it is from, and the greatest pair (rank, value) wins: ties too are broken the sa
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from undust.crawl.pages import PAGE_SCHEMA
-from undust.errors import UsageError
+from undust.errors import UndustError, UsageError
 
 CHUNK_ROWS = 1 << 20
 CHUNK_BYTES = 1 << 27
@@ -88,6 +89,7 @@ RAW = {
 
 # A column of the page table: the part it is from, and how it is read from that.
 PAGE = {name: (name, f"{name}.value") for name in RANKED} | {
+    "hits": ("hits", f"least(hits, {2**63 - 1})::BIGINT"),
     "status": ("rank", "nullif(rank & 1023, 0)"),
     "sketch": ("sketch", "sketch.value.hashes"),
     "sketch_kind": ("sketch", "sketch.value.kind"),
@@ -115,13 +117,16 @@ class Aggregator:
     def __init__(
         self, memory: str | int | None = None, temp_dir: str | None = None, threads: int | None = None
     ) -> None:
-        limit = MEMORY if memory is None else f"{memory}B" if isinstance(memory, int) else memory
+        self._limit = MEMORY if memory is None else f"{memory}B" if isinstance(memory, int) else memory
         self._temp = tempfile.TemporaryDirectory(prefix="undust-", dir=temp_dir)
         try:
-            self._db = duckdb.connect(config={"temp_directory": self._temp.name, "memory_limit": limit})
+            self._db = duckdb.connect(
+                f"{self._temp.name}/parts.db",
+                config={"temp_directory": self._temp.name, "memory_limit": self._limit},
+            )
         except duckdb.Error:
             self._temp.cleanup()
-            raise UsageError(f"{limit!r} is no amount of memory such as 4GB") from None
+            raise UsageError(f"{self._limit!r} is no amount of memory such as 4GB") from None
         if threads:
             self._db.execute(f"SET threads = {int(threads)}")
         self._db.execute("SET preserve_insertion_order = false")
@@ -168,12 +173,13 @@ class Aggregator:
                 f"CASE WHEN sketch IS NOT NULL THEN {{'hashes': sketch, 'kind': {kind}}} END AS sketch"
             )
         self._db.register("chunk", chunk.append_column("position", pa.array(position)))
-        self._db.execute(f"""
-            INSERT INTO parts BY NAME
-            SELECT url, {_combine(parts)}
-            FROM (SELECT url, {", ".join(f"{PARTS[p][1]} AS {p}" for p in parts)}
-                  FROM (SELECT {", ".join(columns)} FROM chunk))
-            GROUP BY url""")
+        with self._explained():
+            self._db.execute(f"""
+                INSERT INTO parts BY NAME
+                SELECT url, {_combine(parts)}
+                FROM (SELECT url, {", ".join(f"{PARTS[p][1]} AS {p}" for p in parts)}
+                      FROM (SELECT {", ".join(columns)} FROM chunk))
+                GROUP BY url""")
         self._db.unregister("chunk")
 
     def finish(self) -> pa.Table:
@@ -183,7 +189,20 @@ class Aggregator:
         for name in PAGE_SCHEMA.names[1:]:
             part, value = PAGE.get(name, (name, name))
             columns.append(f"{value if part in self._parts else 'NULL'} AS {name}")
-        pages = self._db.sql(f"""
-            SELECT url, {", ".join(columns)}
-            FROM (SELECT url, {_combine(self._parts)} FROM parts GROUP BY url) ORDER BY url""")
-        return cast(pa.Table, pages.to_arrow_table().cast(PAGE_SCHEMA))
+        with self._explained():
+            pages = self._db.sql(f"""
+                SELECT url, {", ".join(columns)}
+                FROM (SELECT url, {_combine(self._parts)} FROM parts GROUP BY url) ORDER BY url""")
+            return cast(pa.Table, pages.to_arrow_table().cast(PAGE_SCHEMA))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What may go wrong on a machine, said in terms of what to do."""
+        try:
+            yield
+        except duckdb.OutOfMemoryException as error:
+            full = "max_temp_directory_size" in str(error)
+            hint = f"more room in {self._temp.name}" if full else f"more memory than {self._limit}"
+            raise UndustError(f"the pages do not fit: allow {hint}") from None
+        except duckdb.IOException as error:
+            raise UndustError(f"cannot write to {self._temp.name}: {str(error).splitlines()[0]}") from None

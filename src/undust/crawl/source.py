@@ -68,16 +68,23 @@ def _bunzip(file: BinaryIO, note: Note) -> Iterator[bytes]:
 
 
 def _unzstd(file: BinaryIO, note: Note) -> Iterator[bytes]:
-    reader = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(file, read_across_frames=True)
-    while True:
-        try:
-            out = reader.read(BLOCK)
-        except (zstandard.ZstdError, EOFError):
-            note("the zstd file is damaged; what precedes the damage has been read")
-            return
-        if not out:
-            return
-        yield out
+    # Its output cannot be bounded as that of the others can: little input at a time instead.
+    data = file.read(1 << 16)
+    while data:
+        unzip = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        while not unzip.eof:
+            if not data and not (data := file.read(1 << 16)):
+                note("the zstd file is truncated; what was there has been read")
+                return
+            try:
+                out = unzip.decompress(data)
+            except zstandard.ZstdError:
+                note("the zstd file is damaged; what precedes the damage has been read")
+                return
+            data = b""
+            if out:
+                yield out
+        data = unzip.unused_data or file.read(1 << 16)
 
 
 def _plain(file: BinaryIO, note: Note) -> Iterator[bytes]:

@@ -27,7 +27,7 @@ LINE = re.compile(r'(?P<front>[^"\[]*)\[(?P<time>[^\]]*)\] +"(?P<request>(?:[^"\
 LOOSE = re.compile(r'(?P<front>[^"\[]*)\[(?P<time>[^\]]*)\] +"(?P<request>.*?)"' + _ANSWER)
 """As LINE, for servers that do not escape quotes within the request."""
 VHOST = re.compile(r'([^\s:"\[]+|\[[0-9a-fA-F:]+\])(?::(\d{1,5}))? +[^\s"\[-][^\s"\[]* +\S+ +\S')
-"""The front of a line with the virtual host before the client: four words, and the second is not the `-` of ident."""
+"""The front of a line with the virtual host before the client: four words, the second not the `-` of ident"""
 REQUEST = re.compile(r"([A-Za-z]+) +(.*?)(?: +HTTP/[\d.]+)?\s*", re.S)
 ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)", re.S)
 ABSOLUTE = re.compile(r"https?://[^/?#]", re.I)

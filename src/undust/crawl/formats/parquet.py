@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from undust.crawl.formats import Head, Options
 from undust.crawl.formats.columns import from_columns
@@ -26,6 +25,8 @@ def sniff(head: Head) -> float:
 
 def read(source: Source, options: Options, tally: Tally) -> Iterator[pa.RecordBatch]:
     """The rows as raw records; only columns that are of use are read."""
+    import pyarrow.parquet as pq  # here, as it takes long to import and every detection imports this file
+
     # The index of a Parquet file is at its end: what comes through a pipe has to be kept.
     file: Any = source.path if source.path is not None else io.BytesIO(b"".join(source.blocks()))
     try:
