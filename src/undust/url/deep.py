@@ -101,6 +101,14 @@ class DeepTree:
             shared = [s for s in shared if s in above]
         return shared[0]
 
+    def parent_gaps(self) -> Int:
+        """For each gap the gap it is a part of; -1 for gap 0."""
+        above = np.full(self.n_gaps, -1, np.int64)
+        for gap, finer in self.refined.items():
+            for _, pieces in finer:
+                above[[piece for piece in pieces if isinstance(piece, int)]] = gap
+        return above
+
     def fill(self, gap: int, node: int) -> tuple[str | int, ...]:
         """A gap written with the gaps of a node below the one that has it."""
         path = set(self.ancestors(node))
