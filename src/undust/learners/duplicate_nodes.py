@@ -49,8 +49,9 @@ def duplicate_nodes(
     entry of it: sites have few such sets. Two nodes of which one is above the other share all there is and
     say nothing, so they are no pair. A node alone is measured by its duplicate rate, 1 - clusters / URLs.
 
-    `one_sided`: ask only that enough of the source is covered, however large the target is. `max_nodes`: of a
-    set of leaves with more nodes above it, the largest ones are paired.
+    `one_sided`: ask only that enough of the source is covered, however large the target is; of targets within
+    one another that cover as much, the smallest counts. `max_nodes`: of a set of leaves with more nodes above
+    it, the largest ones are paired.
 
     >>> from undust.learners.build_tree import build_tree, coded
     >>> urls = [{"p": "a", "id": str(i)} for i in range(4)] + [{"p": "b", "no": str(i)} for i in range(4)]
@@ -77,17 +78,35 @@ def duplicate_nodes(
     shared = np.zeros((len(pair), 2), np.int64)
     np.add.at(shared, at, np.concatenate(urls_of_pairs))
 
-    found = []
+    s, t = (np.concatenate(ends) for ends in zip(np.divmod(pair, m), np.divmod(pair, m)[::-1], strict=True))
+    overlap = np.tile(shared.sum(axis=1) / np.maximum(volume[pair // m] + volume[pair % m], 1), 2)
+    covered = shared.T.ravel() / np.maximum(volume[s], 1)
+    enough = np.flatnonzero((covered if one_sided else overlap) >= min_overlap)
+    if one_sided:
+        enough = enough[_most_specific(tree, s[enough], t[enough], covered[enough])]
+    found = [
+        Twins(tree.nodes[a], tree.nodes[b], o, c)
+        for a, b, o, c in zip(*(x[enough].tolist() for x in (s, t, overlap, covered)), strict=True)
+    ]
     for node in tree.nodes:
         rate = 1 - clusters[node.id] / max(volume[node.id], 1)
         if volume[node.id] and rate >= min_overlap:
             found.append(Twins(node, node, float(rate), 1.0))
-    for s, t, of_s, of_t in zip(*divmod(pair, m), *shared.T, strict=True):
-        overlap = float((of_s + of_t) / (volume[s] + volume[t]))
-        for a, b, covered in ((s, t, of_s / volume[s]), (t, s, of_t / volume[t])):
-            if (covered if one_sided else overlap) >= min_overlap:
-                found.append(Twins(tree.nodes[a], tree.nodes[b], overlap, float(covered)))
     return sorted(found, key=lambda twins: (twins.source.id, twins.target.id))
+
+
+def _most_specific(tree: Tree, s: Ints, t: Ints, covered: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Pairs whose target has no child that covers nearly as much of the source."""
+    m = len(tree.nodes)
+    parent = np.array([0 if node.parent is None else node.parent.id for node in tree.nodes])
+    pair = s * m + t
+    order = np.argsort(pair)
+    at = np.minimum(np.searchsorted(pair[order], s * m + parent[t]), max(len(pair) - 1, 0))
+    above = order[at]
+    is_above = (pair[above] == s * m + parent[t]) & (covered >= 0.95 * covered[above])
+    kept = np.ones(len(pair), bool)
+    kept[above[is_above]] = False
+    return kept
 
 
 def _index(tree: Tree, cluster: NDArray[np.int32]) -> Iterator[tuple[Ints, Ints, int]]:

@@ -32,9 +32,9 @@ class Candidate(NamedTuple):
         """What the target's own URLs need, to meet the rewritten ones: its ignored keys."""
         return {key: op for key, op in self.ops.items() if op.kind == "ignore"}
 
-    def qualifies(self, max_fpr: float, *, by_url: bool) -> bool:
-        """Whether few enough pairs are false (equation 3) and, `by_url`, few enough URLs merged wrongly."""
-        return self.proof.fpr <= max_fpr and (not by_url or self.proof.wrong_share <= max_fpr)
+    def rate(self, *, by_url: bool) -> float:
+        """The share of false pairs (equation 3) or, if larger and `by_url`, of URLs merged wrongly."""
+        return max(self.proof.fpr, self.proof.wrong_share) if by_url else self.proof.fpr
 
 
 class Options(NamedTuple):
@@ -65,19 +65,16 @@ def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iter
         if not ops:
             continue
         raw = _proved(sample, s, t, without_ignored(sample, t, ops, options.optional), options)
-        while options.repair and not raw.qualifies(options.max_fpr, by_url=options.by_url):
+        while options.repair and raw.rate(by_url=options.by_url) > options.max_fpr:
             spare = [key for key in raw.ignored if s.pattern[key] != 0]
             if not spare or len(raw.ops) < 2:
                 break
             less = [{k: op for k, op in raw.ops.items() if k != key} for key in spare]
             tries = [_proved(sample, s, t, ops, options) for ops in less]
             raw = min(tries, key=lambda one: (one.proof.fpr + one.proof.wrong_share, -one.proof.merged))
-        if options.widen and raw.qualifies(options.max_fpr, by_url=options.by_url):
+        if options.widen and raw.rate(by_url=options.by_url) <= options.max_fpr:
             wide = _proved(sample, s, t, raw.ops, options, bound=False)
-            if (
-                wide.qualifies(options.max_fpr, by_url=options.by_url)
-                and wide.proof.merged >= raw.proof.merged
-            ):
+            if wide.rate(by_url=options.by_url) <= options.max_fpr and wide.proof.merged >= raw.proof.merged:
                 raw = wide
         if raw.proof.pairs:
             yield raw

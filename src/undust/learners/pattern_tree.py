@@ -157,11 +157,11 @@ class PatternTree(Learner):
 
     def qualified(self, raw: list[Candidate]) -> list[Candidate]:
         """The raw rules that hold on the training sample."""
-        return [
-            c
-            for c in raw
-            if c.qualifies(self.max_fpr, by_url=self.by_url) and c.proof.merged >= self.min_support
-        ]
+        return [c for c in raw if self.rate(c) <= self.max_fpr]
+
+    def rate(self, candidate: Candidate) -> float:
+        """The share of wrong merges a candidate is judged by; 1 where too few URLs bear it out."""
+        return candidate.rate(by_url=self.by_url) if candidate.proof.merged >= self.min_support else 1.0
 
 
 @dataclass(frozen=True)

@@ -74,9 +74,9 @@ def raw_links(learner: Learner, site: Site) -> tuple[list[Link], list[float]]:
         return links, [link.fpr for link in links]
     links, rates = [], []
     for grown in learner.grow(site):
-        raw = [c for c in learner.raw(grown)]
-        rates += [c.proof.fpr for c in raw]
-        links += tree_links(grown, raw)
+        raw = learner.raw(grown)
+        rates += [learner.rate(c) for c in raw]
+        links += tree_links(grown, raw, learner.rate)
     return links, rates
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,8 +35,13 @@ class Link:
     format: Rule | None = None
 
 
-def tree_links(grown: Grown, candidates: Iterable[Candidate]) -> Iterator[Link]:
-    """The candidates of a pattern tree that the rule language can express; groups are the tree's nodes."""
+def tree_links(
+    grown: Grown, candidates: Iterable[Candidate], rate: Callable[[Candidate], float]
+) -> Iterator[Link]:
+    """The candidates of a pattern tree that the rule language can express; groups are the tree's nodes.
+
+    `rate`: what counts as a candidate's false-positive rate.
+    """
     rows = {node.id: np.sort(grown.tree.rows(node)) for node in grown.tree.nodes}
     for candidate in candidates:
         rules = [rule for rule, _ in grown.rules(candidate)]
@@ -45,7 +50,7 @@ def tree_links(grown: Grown, candidates: Iterable[Candidate]) -> Iterator[Link]:
                 rules[0],
                 rows[candidate.source.id],
                 rows[candidate.target.id],
-                candidate.proof.fpr,
+                rate(candidate),
                 candidate.proof.support,
                 rules[1] if len(rules) > 1 else None,
             )
