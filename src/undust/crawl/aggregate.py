@@ -166,7 +166,9 @@ class Aggregator:
         self._position += chunk.num_rows
         self._chunk, self._rows, self._bytes = [], 0, 0
         columns = [f"NULL::{type} AS {name}" for name, type in RAW.items() if name not in given]
-        columns += [*sorted(given - {"sketch"}), "position"]
+        columns += [*sorted(given - {"sketch", "digest"}), "position"]
+        if "digest" in given:  # archives write it with and without its kind
+            columns.append("CASE WHEN starts_with(digest, 'sha1:') THEN digest[6:] ELSE digest END AS digest")
         if "sketch" in given:
             kind = "sketch_kind" if "sketch_kind" in given else "NULL"
             columns.append(

@@ -72,8 +72,6 @@ def parse_line(line: str, letters: str | None = None) -> dict[str, Any] | None:
         # The page is as it was: the digest says so, but type and length are those of the short record itself.
         del record["content_type"]
         record.pop("size", None)
-    if isinstance(digest := record.get("digest"), str):
-        record["digest"] = digest.removeprefix("sha1:")
     return record
 
 

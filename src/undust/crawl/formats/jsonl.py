@@ -43,7 +43,7 @@ def sniff(head: Head) -> float:
     if head.data.lstrip()[:1] == b"[" and head.data.lstrip()[1:].lstrip()[:1] in (b"{", b"]"):
         return 1.0
     objects = [item(line) for line in head.lines]
-    return head.share(sum(o is not None and "url" in fields(list(o)) for o in objects))
+    return head.share(sum(o is not None and "url" in fields(o) for o in objects))
 
 
 def _lines(source: Source, tally: Tally) -> Iterator[tuple[int, bytes, dict[str, Any] | None]]:

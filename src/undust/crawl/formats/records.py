@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,8 @@ from undust.crawl.formats import RAW_SCHEMA, Options
 from undust.crawl.tally import Tally
 
 ROWS = 8192
-"""Records per batch; texts of that many pages fit into memory."""
+BYTES = 1 << 25
+"""Lines per batch, or bytes of them if they hold long texts."""
 
 URL_FIELDS = ("url", "request_url", "uri", "loc", "canonicalUrl")
 """Where a URL may stand when `--url-field` does not say."""
@@ -80,11 +82,13 @@ def _status(value: Any) -> int | None:
 
 def text_or_none(value: Any) -> str | None:
     """A value as text that Arrow can hold; None where there is nothing."""
+    if type(value) is str and value.isascii() and "\0" not in value:
+        return value or None  # nearly always
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
     if isinstance(value, list) and value:  # Scrapy wraps values into lists
         value = value[0]
-    if value is None or isinstance(value, dict | list):
+    if value is None or isinstance(value, dict | list | bool):
         return None
     return valid(value if isinstance(value, str) else str(value)) or None
 
@@ -168,33 +172,36 @@ def why_no_url(url: str) -> str:
     return ""
 
 
-def fields(names: Sequence[str], url_field: str | None = None) -> dict[str, str]:
+@lru_cache(256)
+def _fields(names: tuple[str, ...], url_field: str | None) -> dict[str, str]:
+    wanted = {"url": (url_field,) if url_field else URL_FIELDS, **ALIASES}
+    found = {raw: next((c for c in candidates if c in names), None) for raw, candidates in wanted.items()}
+    return {raw: name for raw, name in found.items() if name is not None}
+
+
+def fields(names: Iterable[str], url_field: str | None = None) -> dict[str, str]:
     """Raw field -> name in the input, for those that occur.
 
     >>> fields(["timestamp", "url", "mime", "other"])
     {'url': 'url', 'content_type': 'mime', 'fetched_at': 'timestamp'}
     """
-    found = {}
-    for raw, candidates in {"url": (url_field,) if url_field else URL_FIELDS, **ALIASES}.items():
-        name = next((c for c in candidates if c in names), None)
-        if name is not None:
-            found[raw] = name
-    return found
+    return _fields(tuple(names), url_field)
 
 
 def lookup(record: Mapping[str, Any], url_field: str | None = None) -> dict[str, Any]:
     """A record under our field names."""
-    return {raw: record[name] for raw, name in fields(list(record), url_field).items()}
+    return {raw: record[name] for raw, name in fields(record, url_field).items()}
 
 
 def to_batch(records: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
     """Records with raw field names as a batch; values that do not fit are left out."""
+    present: set[str] = {"url"}.union(*records)
     columns: dict[str, Any] = {}
     for field in RAW_SCHEMA:
-        convert = CONVERT.get(field.name, text_or_none)
-        values = [r.get(field.name) for r in records]
-        if field.name == "url" or any(v is not None for v in values):
-            columns[field.name] = pa.array(map(convert, values), field.type)
+        if (name := field.name) in present:
+            convert: Callable[[Any], Any] = CONVERT.get(name, text_or_none)
+            values = [None if (v := r.get(name)) is None else convert(v) for r in records]
+            columns[name] = pa.array(values, field.type)
     return pa.RecordBatch.from_pydict(columns)
 
 
@@ -205,6 +212,7 @@ Numbered = tuple[int | None, str | bytes, Mapping[str, Any]]
 def to_batches(records: Iterable[Numbered], options: Options, tally: Tally) -> Iterator[pa.RecordBatch]:
     """Records as batches; those without a usable URL are reported as bad lines."""
     rows: list[Mapping[str, Any]] = []
+    size = 0
     for line, text, record in records:
         given = text_or_none(record.get("url"))
         url = given.strip() if given else ""
@@ -214,7 +222,8 @@ def to_batches(records: Iterable[Numbered], options: Options, tally: Tally) -> I
             tally.hostless(line, text)
         else:
             rows.append({**record, "url": absolute})
-        if len(rows) >= ROWS or tally.lines % ROWS == 0:
+            size += len(text)
+        if size >= BYTES or tally.lines % ROWS == 0:
             yield to_batch(rows)
-            rows = []
+            rows, size = [], 0
     yield to_batch(rows)
