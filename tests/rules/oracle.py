@@ -18,16 +18,17 @@ def canonical(url: str, rules_of, with_normal: bool = True) -> str:
     seen = [start]
     for _ in range(ROUNDS):
         u = MutableUrl(seen[-1], limit)
-        authority = u.authority
-        for rule in rules_of(seen[-1]) or ():
+        rules = list(rules_of(seen[-1]) or ())
+        while rules:
+            rule = rules.pop(0)
             compiled = compile_rule(rule)
             fired = compiled.covers(u) and compiled.apply_parsed(u)
             if u.overlong:
                 return start
             if fired:
                 u = MutableUrl(str(u), limit)  # read anew: nothing may hang on how the URL was written
-                if u.authority != authority:
-                    break
+                # Perhaps another host now: those of its rules that come after.
+                rules = [other for other in rules_of(str(u)) or () if other.rank > rule.rank]
         now = clean(str(u))
         if now == seen[-1]:
             return now

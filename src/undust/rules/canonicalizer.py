@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from undust.errors import UsageError
 from undust.rules.book import RuleBook
 from undust.rules.columns import convert
 from undust.rules.compiled import compile_condition
+from undust.rules.conversion import MAX_GROWTH
 from undust.rules.mutable import MutableUrl
-from undust.rules.program import Program
+from undust.rules.program import Plan, Program
 from undust.rules.rule import Rule
-from undust.url import lower_host, normal, normal_escapes, parse, split_authority, split_key
+from undust.url import normal, normal_escapes, parse, split_key
 
 LEVELS: Final = {
     "validated": frozenset({"validated"}),
@@ -61,13 +62,31 @@ class Explanation:
         return "\n".join(shown)
 
 
-@dataclass(frozen=True)
-class Settled:
+class Settled(NamedTuple):
     """Where the rules lead: a URL, and the URLs passed through if they led nowhere (a cycle, or no end)."""
 
     url: str
     cycle: tuple[str, ...] = ()
     endless: bool = False
+
+
+class Place(NamedTuple):
+    """What is known of `scheme://authority`: its rules, and what it is to be replaced by before they are asked."""
+
+    program: Program
+    prefix: str | None
+    scheme: str
+    authority: str
+
+
+class Head(NamedTuple):
+    """What is known of all that stands before a `?`: of the path now, too."""
+
+    place: Place
+    plan: Plan
+    path: str
+    text: str | None  # what it is to be replaced by
+    plain: bool
 
 
 class Canonicalizer:
@@ -110,8 +129,8 @@ class Canonicalizer:
         self._domains: dict[str, list[Rule]] = {}
         self._anywhere: list[Rule] | None = None
         self._programs: dict[tuple[str, ...], Program] = {}
-        self._prefixes: dict[str, tuple[Program, bool] | None] = {}
-        self._heads: dict[str, tuple[Program, int, bool] | None] = {}
+        self._places: dict[str, Place | None] = {}
+        self._heads: dict[str, Head | None] = {}
         for site in book.sites.values():
             rules = [rule for rule in site.rules if rule.status in LEVELS[level]]
             if site.name == "*":
@@ -159,35 +178,44 @@ class Canonicalizer:
         if program is None:
             return Settled(url)
         start = self._clean(url, steps)
-        return self._run(start, program, program.candidates(start), steps)
+        return self._run(MutableUrl(start), start, program, program.candidates(start), steps)
 
     def _run(
-        self, start: str, program: Program | None, mask: int, steps: list[Step] | None = None
+        self, u: MutableUrl, start: str, program: Program | None, mask: int, steps: list[Step] | None = None
     ) -> Settled:
-        """Apply the rules of `program` that are in `mask`, then all that what they did calls for."""
-        u = MutableUrl(start)
+        """Apply the rules of `program` that are in `mask`, then all that what they did calls for.
+
+        `u` is `start` taken apart.
+        """
         seen = [start]
         for _ in range(MAX_ROUNDS):
             if not mask or program is None:
                 return Settled(seen[-1])
-            place = u.scheme, u.authority
+            scheme, authority = u.scheme, u.authority
             before = seen[-1]
             fired = False
             while mask:
                 lowest = mask & -mask
                 mask ^= lowest
                 number = lowest.bit_length() - 1
-                changed = program.compiled(number).apply_parsed(u)
+                changed = (program.ready[number] or program.compiled(number)).apply_parsed(u)
                 if u.overlong:
                     return Settled(start, endless=True)
                 if changed:
                     fired = True
+                    rule = program.rules[number]
                     if steps is not None:
-                        steps.append((program.rules[number], before, str(u)))
+                        steps.append((rule, before, str(u)))
                         before = str(u)
-                    if place != (u.scheme, u.authority):
-                        break  # another host, other rules: a new round
-                    mask = program.look(u) & -(lowest << 1)
+                    if u.authority == authority and u.scheme == scheme:
+                        mask = program.look(u) & -(lowest << 1)
+                        continue
+                    # Another host, other rules; the round goes on with those that come after.
+                    scheme, authority = u.scheme, u.authority
+                    program = self._program_of(u)
+                    if program is None:
+                        break
+                    mask = program.look(u) & program.after(rule)
             if not fired:
                 return Settled(seen[-1])
             text = str(u)
@@ -200,8 +228,7 @@ class Canonicalizer:
             seen.append(now)
             if now is not text:
                 u = MutableUrl(now, u.limit)
-            if place != (u.scheme, u.authority):
-                program = self._program(now)
+                program = self._program_of(u)
             mask = 0 if program is None else program.look(u)
         return Settled(start, endless=True)
 
@@ -225,35 +252,78 @@ class Canonicalizer:
 
     def _program(self, url: str) -> Program | None:
         """The rules for the URL's host; None: the book does not know it, or there is no host."""
-        scheme, authority, _, _, _ = parse(url)
-        if authority is None:
-            return None
-        found = self._prefix(f"{scheme or ''}://{authority}")
-        return None if found is None else found[0]
+        return self._program_of(MutableUrl(url))
 
-    def _prefix(self, prefix: str) -> tuple[Program, bool] | None:
-        """For `scheme://authority`: its program, and whether it is normal. None: the host is not known."""
-        if prefix in self._prefixes:
-            return self._prefixes[prefix]
-        if len(self._prefixes) >= CACHE:
-            self._prefixes.clear()
-            self._programs.clear()
-            self._heads.clear()
-        found = rules = None
-        scheme, _, authority = prefix.partition("://")
+    def _program_of(self, u: MutableUrl) -> Program | None:
+        if u.authority is None:
+            return None
+        rules = self._rules(u.host or "", u.port)
+        if rules is None:
+            return None
+        # What a rule asks of scheme, host and port is the same for all URLs of this place: asked once.
+        rules = [rule for rule in rules if _may_hold(rule, u)]
+        name = tuple(sorted(rule.id for rule in rules))
+        if name not in self._programs:
+            self._programs[name] = Program(rules)
+        return self._programs[name]
+
+    def _place(self, prefix: str) -> Place | None:
+        """For `scheme://authority`; None: the host is not in the book, or this is no such thing."""
+        if prefix in self._places:
+            return self._places[prefix]
+        if len(self._places) >= CACHE:
+            self._forget()
+        place = None
         if _PREFIX.match(prefix):
-            _, host, port = split_authority(authority)
-            rules = self._rules(lower_host(host), port)
-        if rules is not None:
-            u = MutableUrl(f"{prefix}/" if scheme else f"//{authority}/")
-            rules = [rule for rule in rules if _may_hold(rule, u)]
-            place = tuple(sorted(rule.id for rule in rules))
-            if place not in self._programs:
-                self._programs[place] = Program(rules)
-            found = self._programs[place], not self.normal or normal(f"{prefix}/") == f"{prefix}/"
+            here = prefix
+            program = self._program(prefix + "/")
+            if program is not None and self.normal:
+                here = normal(prefix + "/")[:-1]
+                program = self._program(here + "/")
+            if program is not None:
+                alias = self._alias(here, program)
+                if alias is not None:
+                    here, program = alias
+                scheme, _, authority = here.partition("://")
+                place = Place(program, None if here == prefix else here, scheme, authority)
         if len(prefix) <= LONG:
-            self._prefixes[prefix] = found
-        return found
+            self._places[prefix] = place
+        return place
+
+    def _alias(self, prefix: str, program: Program) -> tuple[str, Program] | None:
+        """Where a rule about hosts leads, if it can be applied before all others with the same outcome.
+
+        It can when the other rules are the same here and there and do not look at the host: then the two kinds of
+        rules go their ways without meeting.
+        """
+        mask = program.host_rules()
+        if not mask or not program.blind(prefix):
+            return None
+        u = MutableUrl(prefix + "/")
+        for number in range(len(program.rules)):
+            if mask >> number & 1 and program.compiled(number).apply_parsed(u):
+                break
+        else:
+            return None
+        target = self._program_of(u)
+        there = str(u)[:-1]
+        if target is None or not target.blind(there) or self._clean(there + "/") != there + "/":
+            return None
+        v = MutableUrl(there + "/")
+        mask_there = target.host_rules()
+        if any(
+            mask_there >> number & 1 and target.compiled(number).apply_parsed(v)
+            for number in range(len(target.rules))
+        ):
+            return None
+        others = [[rule.id for place, rule in enumerate(p.rules) if not bits >> place & 1]
+                  for p, bits in ((program, mask), (target, mask_there))]  # fmt: skip
+        return (there, target) if others[0] == others[1] else None
+
+    def _forget(self) -> None:
+        self._places.clear()
+        self._programs.clear()
+        self._heads.clear()
 
     def _rules(self, host: str, port: str | None) -> list[Rule] | None:
         known = [self._hosts[name] for name in (host, f"{host}:{port}") if name in self._hosts]
@@ -287,57 +357,124 @@ class Canonicalizer:
     def _many(self, urls: Iterable[Any]) -> list[str | None]:
         """The loop all speed hangs on: for a URL that no rule can change it makes a handful of look-ups.
 
-        What stands before the `?` repeats itself in most crawls, so what is known of it (is it normal, which
-        rules does the path leave) is kept. All that is out of the ordinary goes to `settle`.
+        What stands before the `?` repeats itself in most crawls, so what is known of it is kept. What is out of
+        the ordinary goes to `settle`, which is the same without short cuts.
         """
         out: list[str | None] = []
         append = out.append
-        heads, prefixes, clean = self._heads, self._prefixes, self.normal
+        heads, places, clean = self._heads, self._places, self.normal
         for url in urls:
             if type(url) is not str:
-                append(self._many([str(url)])[0] if isinstance(url, str) else None)
+                append(self._many((str(url),))[0] if isinstance(url, str) else None)
                 continue
             mark = url.find("?")
             if mark > 0:
-                head, query = url[:mark], url[mark + 1 :]
-                known = heads[head] if head in heads else self._head(head)
-                if known is None:
+                text, query = url[:mark], url[mark + 1 :]
+                head = heads[text] if text in heads else self._head(text)
+                if head is None:
                     append(url)
                     continue
-                program, mask, plain = known
+                place, plan, path, other, plain = head
                 # An escape that is not in normal form is all that can be wrong behind the `?`.
                 if not plain or "#" in query or (clean and "%" in query and normal_escapes(query) != query):
                     append(self.settle(url).url)
                     continue
-                if mask:
-                    mask &= program.for_query(query)
+                now = url if other is None else f"{other}?{query}"
+                simple = not plan.always and (";" not in query or "&" in query)
+                if simple:
+                    for piece in plan.texts:
+                        if piece in now:
+                            simple = False
+                            break
+                if simple:
+                    fields = query.split("&")
+                    names = plan.fields
+                    kept: list[str] | None = [f for f in fields if f.partition("=")[0] not in names]
+                    if kept is not None and len(kept) == len(fields):
+                        append(now)
+                        continue
+                    if not plan.drops:
+                        kept = _sift(fields, names)
+                    if kept is not None:
+                        if kept:
+                            now = f"{text if other is None else other}?{'&'.join(kept)}"
+                        else:
+                            now = text if other is None else other
+                        for piece in plan.texts:
+                            if piece in now:
+                                break
+                        else:
+                            append(now)
+                            continue
+                        now = url if other is None else f"{other}?{query}"
+                program = place.program
+                mask = program.for_texts(now, plan.mask & program.for_query(query))
+                if not mask:
+                    append(now)
+                    continue
             else:
                 slash = url.find("/", 8)
                 prefix, path = url[:slash], url[slash:]
-                found = prefixes[prefix] if prefix in prefixes else self._prefix(prefix)
-                if found is None or slash < 0 or not found[1] or "#" in path or (clean and _odd(path)):
+                found = places[prefix] if prefix in places else self._place(prefix)
+                if found is None or slash < 0 or "#" in path or (clean and _odd(path)):
                     append(self.settle(url).url)
                     continue
-                program, mask = found[0], found[0].any_query
-                mask &= program.for_path(path)
-            if mask and program.texts:
-                mask = program.for_texts(url, mask)
-            append(self._run(url, program, mask).url if mask else url)
+                place, query = found, None
+                program = place.program
+                now = url if place.prefix is None else place.prefix + path
+                mask = program.for_path(path) & program.any_query
+                if mask:
+                    mask = program.for_texts(now, mask)
+                if not mask:
+                    append(now)
+                    continue
+            u = MutableUrl.of(place.scheme, place.authority, path, query, 2 * len(url) + MAX_GROWTH)
+            settled = self._run(u, now, program, mask)
+            append(self.settle(url).url if settled.cycle or settled.endless else settled.url)
         return out
 
-    def _head(self, head: str) -> tuple[Program, int, bool] | None:
-        """For what stands before the `?`: program, rules the path leaves, whether it is plain and normal."""
+    def _head(self, text: str) -> Head | None:
+        """For what stands before the `?`; None: the host is not in the book."""
         if len(self._heads) >= CACHE:
             self._heads.clear()
-        scheme, _, path, _, fragment = parse(head)
-        found = None
-        program = self._program(head)
-        if program is not None:
-            plain = fragment is None and scheme is not None and (not self.normal or normal(head) == head)
-            found = program, program.for_path(path), plain
-        if len(head) <= LONG:
-            self._heads[head] = found
-        return found
+        head = None
+        scheme, authority, path, _, fragment = parse(text)
+        place = None if authority is None else self._place(f"{scheme or ''}://{authority}")
+        if place is not None:
+            whole = self._clean(text)
+            if whole != text:
+                path = parse(whole).path
+            if place.prefix is not None or whole != text:
+                whole = f"{place.scheme}://{place.authority}{path}"
+            plan = place.program.plan(place.program.for_path(path))
+            head = Head(
+                place, plan, path, None if whole == text else whole, fragment is None and bool(scheme)
+            )
+        if len(text) <= LONG:
+            self._heads[text] = head
+        return head
+
+
+def _sift(fields: list[str], names: dict[str, bool | frozenset[str] | None]) -> list[str] | None:
+    """The fields that stay; None: there is one that this cannot judge."""
+    kept = []
+    judged = set()
+    for field in fields:
+        name, _, value = field.partition("=")
+        if name in names:
+            drop = names[name]
+            if drop is None:
+                return None
+            if drop is True:
+                continue
+            # A condition looks at the first field of its name, a drop is of all of them: not both in one pass.
+            if name in judged:
+                return None
+            judged.add(name)
+            if drop and value in drop:
+                continue
+        kept.append(field)
+    return kept
 
 
 def _odd(path: str) -> bool:

@@ -500,7 +500,12 @@ def _valuer(key: Key, template: Template, ignore: bool) -> Value:
     """The value to write, computed before anything is written; None: the rule does not fire."""
     literal = template.literal
     read_own, fill = reader(key), _filler(template)
-    if literal is not None and not ignore and key.kind in ("path", "query", "fragment", "url") and key == Key(key.kind):
+    if (
+        literal is not None
+        and not ignore
+        and key.kind in ("path", "query", "fragment", "url")
+        and key == Key(key.kind)
+    ):
         return lambda u, groups: literal
     valid = {"scheme": _SCHEME, "host": _HOST, "port": _PORT}.get(key.kind)
 

@@ -32,13 +32,23 @@ class MutableUrl:
     """
 
     __slots__ = (
-        "_fields", "_host", "_segments", "authority", "fragment", "limit", "overlong", "path", "query", "scheme",
+        "_fields", "_host", "_segments", "authority", "fragment",
+        "limit", "overlong", "path", "query", "scheme",
     )  # fmt: skip
 
     def __init__(self, text: str, limit: int | None = None) -> None:
         self.limit = 2 * len(text) + MAX_GROWTH if limit is None else limit
         self.overlong = False  # a rule would have gone beyond the limit
         self.replace(text)
+
+    @classmethod
+    def of(cls, scheme: str | None, authority: str, path: str, query: str | None, limit: int) -> MutableUrl:
+        """From components that are known already; no fragment."""
+        u = cls.__new__(cls)
+        u.limit, u.overlong = limit, False
+        u.scheme, u.authority, u.path, u.query, u.fragment = scheme, authority, path, query, None
+        u._host = u._segments = u._fields = None
+        return u
 
     def replace(self, text: str) -> None:
         """Become another URL."""
@@ -48,7 +58,12 @@ class MutableUrl:
         self._fields: list[str] | None = None
 
     def __str__(self) -> str:
-        return unparse(Parts(self.scheme, self.authority, self.path, self.query, self.fragment))
+        if self.scheme is None or self.authority is None:
+            return unparse(Parts(self.scheme, self.authority, self.path, self.query, self.fragment))
+        text = f"{self.scheme}://{self.authority}{self.path}"
+        if self.query is not None:
+            text = f"{text}?{self.query}"
+        return text if self.fragment is None else f"{text}#{self.fragment}"
 
     def room(self) -> int:
         """How many characters may be added yet: whatever a book says, a URL keeps its order of length."""
@@ -153,7 +168,11 @@ class MutableUrl:
     def fields(self) -> list[str]:
         """The raw fields; do not change the list."""
         if self._fields is None:
-            self._fields = [] if self.query is None else self.query.split(query_separator(self.query))
+            query = self.query
+            if query is None:
+                self._fields = []
+            else:
+                self._fields = query.split(query_separator(query) if ";" in query else "&")
         return self._fields
 
     def field(self, name: str, occurrence: int = 1) -> str | None:
@@ -218,7 +237,8 @@ class MutableUrl:
         return None
 
     def _join(self, fields: list[str]) -> bool:
-        query = query_separator(self.query or "").join(fields) if fields else None
+        by = query_separator(self.query) if self.query and ";" in self.query else "&"
+        query = by.join(fields) if fields else None
         if query == self.query:
             return False
         self.query = query

@@ -1,19 +1,38 @@
 """The rules that hold for one host, indexed by what must be present for each to fire.
 
-A site's rule set is asked about each URL "which of you could change it?", and the usual answer is "none". So
-each rule is filed under its needs (`compiled.needs`): a path or a segment, the name of a parameter, a piece of
-text. Sets of rules are bits of an int, the rule applied first in the lowest bit; a URL is looked at once, not
-once a rule.
+A site's rules are asked about each URL "which of you could change it?", and the usual answer is "none". So each
+rule is filed under its needs (`compiled.needs`): a path or a segment, the name of a parameter, a piece of text.
+Sets of rules are bits of an int, the rule applied first in the lowest bit; a URL is looked at once, not once a
+rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from undust.rules.compiled import CompiledRule, compile_rule, needs
+from undust.rules.compiled import CompiledRule, Needs, compile_rule, literal_values, needs
 from undust.rules.mutable import MutableUrl
-from undust.rules.rule import Rule, Scope
-from undust.url import query_separator, split_segment
+from undust.rules.pattern import parse_key, parse_template
+from undust.rules.rule import Rule
+from undust.url import Key, query_separator, split_segment
+
+MAX_PLANS = 1024
+
+
+class Plan(NamedTuple):
+    """What is left to look at when the path is known: how most queries are dealt with in one pass.
+
+    `fields`: what a field of that name means. True: it is dropped. A set: it is, if its value is in it. None: it
+    concerns a rule that does something else. `texts`: pieces of text that other rules look for. `always`: there
+    is a rule of which nothing can be said. Where one of these comes in the rules are run one by one.
+    """
+
+    mask: int
+    fields: dict[str, bool | frozenset[str] | None]
+    texts: tuple[str, ...]
+    always: bool
+    drops: bool  # all fields are dropped without a look at their values
 
 
 class Program:
@@ -26,13 +45,15 @@ class Program:
     """
 
     __slots__ = (
-        "_compiled", "all", "any_path", "any_query", "names", "paths", "rules", "scopes", "segments", "stars", "texts",
+        "_needs", "_plans", "any_path", "any_query", "names", "paths", "ready",
+        "rules", "scopes", "segments", "stars", "texts",
     )  # fmt: skip
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules: tuple[Rule, ...] = tuple(sorted(rules, key=lambda rule: rule.rank))
-        self._compiled: list[CompiledRule | None] = [None] * len(self.rules)
-        self.all = (1 << len(self.rules)) - 1
+        self.ready: list[CompiledRule | None] = [None] * len(self.rules)
+        self._needs: list[Needs] = []
+        self._plans: dict[int, Plan] = {}
         self.any_path = self.any_query = 0  # rules that need no particular path; no particular parameter
         self.paths: dict[str, int] = {}
         self.segments: dict[str, int] = {}
@@ -43,6 +64,7 @@ class Program:
         for place, rule in enumerate(self.rules):
             bit = 1 << place
             need = needs(rule)
+            self._needs.append(need)
             if need.paths is not None:
                 _file(self.paths, need.paths, bit)
             elif need.segments is not None:
@@ -59,15 +81,14 @@ class Program:
                 scopes[rule.scope.path] = scopes.get(rule.scope.path, 0) | bit
             if any(isinstance(action, dict) and "ignore" in action for action in rule.do.values()):
                 self.stars.append(place)
-        # A text that is absent rules its rules out: (texts, all but these rules).
-        self.texts = [(values, self.all & ~bits) for values, bits in texts.items()]
-        self.scopes = [(Scope(path=path), self.all & ~bits) for path, bits in scopes.items()]
+        self.texts = list(texts.items())
+        self.scopes = [(path.rstrip("/") + "/", path, bits) for path, bits in scopes.items()]
 
     def compiled(self, place: int) -> CompiledRule:
         """The rule at a place, ready to run."""
-        rule = self._compiled[place]
+        rule = self.ready[place]
         if rule is None:
-            rule = self._compiled[place] = compile_rule(self.rules[place])
+            rule = self.ready[place] = compile_rule(self.rules[place])
         return rule
 
     def for_path(self, path: str) -> int:
@@ -80,9 +101,9 @@ class Program:
                     mask |= segments[segment]
                 elif ";" in segment:
                     mask |= segments.get(split_segment(segment)[0], 0)
-        for scope, others in self.scopes:
-            if not scope.covers_path(path):
-                mask &= others
+        for below, itself, bits in self.scopes:
+            if mask & bits and not path.startswith(below) and path != itself:
+                mask &= ~bits
         return mask
 
     def for_query(self, query: str) -> int:
@@ -97,20 +118,137 @@ class Program:
 
     def for_texts(self, url: str, mask: int) -> int:
         """Of the rules in `mask` those whose text is there."""
-        for values, others in self.texts:
-            if mask & ~others and not any(value in url for value in values):
-                mask &= others
+        for values, bits in self.texts:
+            if mask & bits:
+                for value in values:
+                    if value in url:
+                        break
+                else:
+                    mask &= ~bits
         return mask
+
+    def plan(self, mask: int) -> Plan:
+        """What to look for in the query of a URL whose path leaves the rules in `mask`."""
+        plan = self._plans.get(mask)
+        if plan is None:
+            if len(self._plans) >= MAX_PLANS:
+                self._plans.clear()
+            plan = self._plans[mask] = self._plan(mask)
+        return plan
+
+    def _plan(self, mask: int) -> Plan:
+        fields: dict[str, bool | frozenset[str] | None] = {}
+        texts: dict[str, None] = {}
+        always = False
+        for place, (rule, need) in enumerate(zip(self.rules, self._needs, strict=True)):
+            if not mask >> place & 1:
+                continue
+            if need.names is None:
+                if need.texts is None or not all(need.texts):
+                    always = True
+                else:
+                    texts.update(dict.fromkeys(need.texts))
+                continue
+            dropped = _plain_drop(rule)
+            for name in need.names:
+                before = fields.get(name, frozenset())
+                if dropped is None or before is None or not name:
+                    fields[name] = None
+                elif isinstance(dropped, bool) or isinstance(before, bool):
+                    fields[name] = True
+                else:
+                    fields[name] = before | dropped
+        drops = all(drop is True for drop in fields.values())
+        return Plan(mask, fields, tuple(texts), always, drops)
 
     def candidates(self, url: str) -> int:
         """The rules that could change `url`."""
         return self.look(MutableUrl(url))
+
+    def after(self, rule: Rule) -> int:
+        """The rules applied after `rule` (of this or another program)."""
+        return -1 << sum(other.rank <= rule.rank for other in self.rules)
+
+    def host_rules(self) -> int:
+        """The rules about scheme, host and port alone."""
+        return sum(1 << place for place, rule in enumerate(self.rules) if _about_host(rule))
+
+    def blind(self, prefix: str) -> bool:
+        """Whether the other rules do the same whatever the host is, as far as `prefix` is concerned."""
+        for rule in self.rules:
+            if _about_host(rule):
+                continue
+            swap = rule.do.get("substitute")
+            if isinstance(swap, Mapping):
+                old = swap["from"]
+                # It must neither lie in the prefix nor begin there.
+                if swap["start"] or not old or old in prefix:
+                    return False
+                if any(
+                    old.startswith(prefix[at:]) for at in range(max(0, len(prefix) - len(old)), len(prefix))
+                ):
+                    return False
+            elif any(key.kind in HOST_KEYS for key in _keys(rule)):
+                return False
+        return True
 
     def look(self, u: MutableUrl) -> int:
         """The same for a URL that is being rewritten."""
         mask = self.for_path(u.path)
         mask &= self.any_query if u.query is None else self.for_query(u.query)
         return self.for_texts(str(u), mask) if mask and self.texts else mask
+
+
+HOST_KEYS = ("scheme", "host", "port", "url")
+
+
+def _keys(rule: Rule) -> Iterator[Key]:
+    """All keys a rule reads or writes."""
+    for key in rule.when:
+        if key != "names":
+            yield parse_key(key)
+    for key, action in rule.do.items():
+        if key != "substitute":
+            yield parse_key(key)
+            if isinstance(action, str):
+                for reference in parse_template(action).references:
+                    if isinstance(reference.source, Key):
+                        yield reference.source
+
+
+def _about_host(rule: Rule) -> bool:
+    if "names" in rule.when or "substitute" in rule.do or rule.scope.path is not None:
+        return False
+    return all(key.kind in HOST_KEYS[:3] for key in _keys(rule))
+
+
+def _plain_drop(rule: Rule) -> bool | frozenset[str] | None:
+    """True for a rule that drops parameters wherever host and path are what they are known to be; the values,
+    for one that drops a parameter of these values; None for any other.
+
+    Rules of the first two kinds do not meddle with one another: in whatever order and however often they are
+    applied, one pass over the fields does the same.
+    """
+    if "substitute" in rule.do or "names" in rule.when:
+        return None
+    keys = [parse_key(key) for key in rule.do]
+    if not all(key.kind == "query" and key.name and key.occurrence == 1 for key in keys):
+        return None
+    if any(action is not None for action in rule.do.values()):
+        return None
+    values: bool | frozenset[str] = True
+    for text, condition in rule.when.items():
+        if text in ("scheme", "host", "port") or text.startswith("host["):
+            continue
+        literal = literal_values(text, condition)
+        if literal is None:
+            return None
+        if text == "path":
+            continue
+        if len(keys) > 1 or values is not True or parse_key(text) != keys[0]:
+            return None
+        values = frozenset(literal)
+    return values
 
 
 def _file(index: dict[str, int], values: Sequence[str], bit: int) -> None:
