@@ -102,6 +102,26 @@ def test_a_table_without_a_url_column_names_its_columns() -> None:
         read(pa.table({"a": [1], "b": [2]}))
 
 
+def test_a_stray_file_in_a_directory_is_left_out_with_a_note(tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("It was a dark and stormy night.\n")
+    (tmp_path / "urls").write_text("http://h/a\n")
+    crawl = read(tmp_path)
+    assert (crawl.n, crawl.stats.inputs, len(crawl.stats.notes)) == (1, 2, 1)
+    assert "README" in crawl.stats.notes[0]
+    with pytest.raises(InputError, match="README"):
+        read(tmp_path / "README")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"host": "two words"}, {"host": "h/path"}, {"rejects": "no/such/dir/x"}, {"temp_dir": "no/such/dir"}],
+    ids=str,
+)
+def test_options_that_cannot_be_are_usage_errors(options: Any) -> None:
+    with pytest.raises(UsageError):
+        read(URLS, **options)
+
+
 def test_rejects_hold_every_bad_line_as_it_stood(tmp_path: Path) -> None:
     bad = [b"caf\xe9 %d" % i for i in range(9)]
     (tmp_path / "in").write_bytes(b"http://h/a\n" * 20 + b"\r\n".join(bad))

@@ -56,6 +56,13 @@ def test_a_damaged_gzip_file_gives_what_precedes_the_damage(tmp_path: Path) -> N
     assert "damaged" in crawl.stats.notes[0]
 
 
+def test_a_cut_is_noticed_in_a_small_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "urls.gz"
+    path.write_bytes(gzip.compress(b"http://example.com/a\n" * 99)[:-4])
+    crawl = read(path)
+    assert (crawl.n, len(crawl.stats.notes)) == (1, 1)
+
+
 def test_zeros_behind_a_gzip_file_are_no_damage() -> None:
     notes: list[str] = []
     source = Source.of(gzip.compress(TEXT) + b"\0" * 600, "x")

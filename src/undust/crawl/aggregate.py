@@ -25,7 +25,7 @@ CHUNK_ROWS = 1 << 20
 CHUNK_BYTES = 1 << 27
 """Records are combined whenever there are so many."""
 
-MEMORY = "3GB"
+MEMORY = "2GB"
 """DuckDB's share by default; blocks, a chunk and the resulting table come on top."""
 
 TIMED = "1::BIGINT << 50"
@@ -118,7 +118,10 @@ class Aggregator:
         self, memory: str | int | None = None, temp_dir: str | None = None, threads: int | None = None
     ) -> None:
         self._limit = MEMORY if memory is None else f"{memory}B" if isinstance(memory, int) else memory
-        self._temp = tempfile.TemporaryDirectory(prefix="undust-", dir=temp_dir)
+        try:
+            self._temp = tempfile.TemporaryDirectory(prefix="undust-", dir=temp_dir)
+        except OSError as error:
+            raise UsageError(f"cannot write to {temp_dir}: {error.strerror}") from None
         try:
             self._db = duckdb.connect(
                 f"{self._temp.name}/parts.db",

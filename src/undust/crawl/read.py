@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,7 +53,7 @@ def read(
     url_field
         The field that holds the URL, in formats with named fields.
     memory
-        How much DuckDB may use before it spills to disk, e.g. `"2GB"` (default 3GB).
+        How much DuckDB may use before it spills to disk, e.g. `"2GB"` (default 2GB).
     temp_dir
         Where it spills to.
     rejects
@@ -69,8 +69,7 @@ def read(
     """
     options = Options(host=host, url_field=url_field)
     with ExitStack() as stack:
-        file = stack.enter_context(Path(rejects).open("wb")) if rejects is not None else None
-        tally = Tally(file)
+        tally = Tally(None if rejects is None else stack.enter_context(_rejects(rejects)))
         pages = stack.enter_context(Aggregator(memory, temp_dir, threads))
         for batch in _batches(inputs, format, options, tally):
             tally.batch(batch)
@@ -80,15 +79,27 @@ def read(
         return Crawl(pages.finish(), tally.stats())
 
 
+def _rejects(path: str | Path) -> BinaryIO:
+    try:
+        return Path(path).open("wb")
+    except OSError as error:
+        raise UsageError(f"cannot write the rejects to {path}: {error.strerror}") from None
+
+
+class _Listed(str):
+    """A file that was found in a directory, not named by the user: it need not be an input."""
+
+
 def _batches(inputs: Any, format: str | None, options: Options, tally: Tally) -> Iterator[pa.RecordBatch]:
     for item in _items(inputs, options):
         if isinstance(item, str):
             source = Source.open(item)
             try:
-                name = format or detect(source)
-                tally.start(source.name, name or "empty")
+                tally.start(source.name)
                 source.note = tally.note
+                name = format or _detect(source, tally, lenient=isinstance(item, _Listed))
                 if name is not None:
+                    tally.recognised(name)
                     yield from load(name).read(source, options, tally)
             finally:
                 source.close()
@@ -98,6 +109,16 @@ def _batches(inputs: Any, format: str | None, options: Options, tally: Tally) ->
         else:
             tally.start("<table>", "table")
             yield from from_table(item, options, tally)
+
+
+def _detect(source: Source, tally: Tally, lenient: bool) -> str | None:
+    try:
+        return detect(source)
+    except InputError as error:
+        if not lenient:
+            raise
+        tally.note(f"not read: {error}")
+        return None
 
 
 def _items(inputs: Any, options: Options) -> Iterator[str | list[Any] | Any]:
@@ -162,7 +183,7 @@ def _files(name: str) -> Iterator[str]:
         files = sorted(p for p in Path(name).rglob("*") if p.is_file() and p.name[0] not in "._")
         if not files:
             raise InputError(name, None, "no files in this directory")
-        yield from map(str, files)
+        yield from map(_Listed, files)
     elif not Path(name).exists() and glob.has_magic(name):
         names = sorted(glob.glob(name, recursive=True))
         if not names:

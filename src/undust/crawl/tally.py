@@ -33,6 +33,7 @@ class Tally:
         self._records = 0
         self._first: list[BadLine] = []
         self._statuses: Counter[int] = Counter()
+        self._inputs = 0
         self._formats: dict[str, str] = {}
         self._notes: list[str] = []
         self._rejects = rejects
@@ -40,10 +41,15 @@ class Tally:
         self._input_records = 0
         self._hostless: int | None = None
 
-    def start(self, name: str, format: str) -> None:
+    def start(self, name: str, format: str = "none") -> None:
         """A new input begins."""
         self._input, self._input_records, self._hostless = name, 0, None
+        self._inputs += 1
         self._formats[name] = format
+
+    def recognised(self, format: str) -> None:
+        """The format of the present input has been found."""
+        self._formats[self._input] = format
 
     def bad(self, line: int | None, why: str, text: str | bytes) -> None:
         """A line that could not be read: counted, kept when among the first, and written to the rejects."""
@@ -86,7 +92,7 @@ class Tally:
     def stats(self) -> ReadStats:
         """The counts so far."""
         return ReadStats(
-            inputs=len(self._formats),
+            inputs=self._inputs,
             lines=self.lines,
             records=self._records,
             bad=self._bad,

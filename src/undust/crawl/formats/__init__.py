@@ -6,6 +6,7 @@ A format is a module with `sniff(head) -> float`, the share of the head's lines 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,6 +68,10 @@ class Options:
 
     host: str | None = None
     url_field: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.host and not re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]*://)?[^\s/?#]+/?", self.host):
+            raise UsageError(f"{self.host!r} is no host: give www.example.com or https://www.example.com")
 
     @cached_property
     def base(self) -> str | None:

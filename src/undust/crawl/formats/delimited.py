@@ -73,7 +73,9 @@ def sniff(head: Head) -> float:
 def read(source: Source, options: Options, tally: Tally) -> Iterator[pa.RecordBatch]:
     """The rows as raw records."""
     lines = source.numbered()
-    number, first = next(lines, (1, b""))
+    number, first = next(lines, (0, b""))
+    if not first:
+        return iter(())
     found = header(first.decode("utf-8", "surrogateescape"), options.url_field)
     if found is None:
         raise InputError(source.name, number, "no URL column in this header", "name it with --url-field")
