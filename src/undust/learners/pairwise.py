@@ -7,18 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from undust.errors import BookError, UsageError
+from undust.errors import UsageError
 from undust.learners.base import Learner
 from undust.learners.explain import DROP
 from undust.learners.key_rule import Ignored, KeyRule, Score, Scorer
 from undust.learners.key_table import Ints, KeyTable
-from undust.learners.key_writing import CannotWrite, Writer
+from undust.learners.key_writing import Writer
 from undust.learners.lesson import Leaf, Lesson, learn
 from undust.learners.pairs import all_pairs, nearest_pairs, select_pairs, target_rank
+from undust.learners.proposal import proposal
 from undust.likeness import Site
-from undust.likeness.labels import LEVELS
-from undust.rules import Evidence, Rule, compile_rule
-from undust.url import key_view
+from undust.rules import Rule
 
 _CLEAN = 0.99  # a wider context as precise as this is taken
 
@@ -131,7 +130,10 @@ class Pairwise(Learner):
         for candidate in sorted(found, key=lambda c: (c.score.wrong - c.score.true, repr(c.rule.key))):
             if len(out) == self.max_rules:
                 break
-            rule = _written(writer, candidate, lesson, site)
+            pairs = candidate.leaf.pairs
+            rule = proposal(
+                writer, candidate.rule, candidate.score, lesson.u[pairs], lesson.v[pairs], site, self.name
+            )
             if rule is not None:
                 out.append(rule)
         return list({rule.id: rule for rule in reversed(out)}.values())[::-1]
@@ -219,45 +221,3 @@ class Candidate:
     @property
     def precision(self) -> float:
         return -1.0 if self.score.precision is None else self.score.precision
-
-
-def _written(writer: Writer, candidate: Candidate, lesson: Lesson, site: Site) -> Rule | None:
-    """The rule in the rule language, with its evidence; None if it cannot be said or does something else."""
-    leaf, score = candidate.leaf, candidate.score
-    try:
-        scope, when, do = writer.write(candidate.rule, score.rows)
-        urls = site.urls
-        level = int(site.labels.level[np.append(lesson.u[leaf.pairs], lesson.v[leaf.pairs])].min())
-        rule = Rule(
-            scope,
-            when,
-            do,
-            status="probable" if LEVELS[level] not in ("url", "size") else "likely",
-            source=("pairwise",),
-            evidence=Evidence(
-                level=LEVELS[level], support=score.coverage, pairs=score.pairs, false=score.false_pairs
-            ),
-        )
-        compiled = compile_rule(rule)
-    except (CannotWrite, BookError):
-        return None
-    ignores = any(isinstance(c.value, Ignored) for c in candidate.rule.changes)
-    right, examples = 0, []
-    tried = leaf.pairs[np.linspace(0, len(leaf.pairs) - 1, min(len(leaf.pairs), 9)).astype(int)]
-    for pair in np.unique(tried).tolist():
-        source, target = str(urls[lesson.u[pair]]), str(urls[lesson.v[pair]])
-        out = compiled.apply(source)
-        if out is not None and (ignores or _same_keys(out, target)):
-            right += 1
-            examples.append((source, out))
-    if 2 * right < len(np.unique(tried)):
-        return None
-    return replace(rule, examples=tuple(examples[:3]))
-
-
-def _same_keys(a: str, b: str) -> bool:
-    """Equal as functions of their keys: the order of fields apart."""
-    one, two = key_view(a), key_view(b)
-    one.pop("query", None)
-    two.pop("query", None)
-    return one == two
