@@ -11,7 +11,8 @@ from undust.likeness.seen import NOTHING, Seen
 LENGTHS = 8
 """A min-hash found in texts of this many different lengths comes from the template.
 
-One content shows a handful of lengths at most (a clock, a counter); a template shows as many as it has contents.
+One content shows a handful of lengths at most (a clock, a counter); a template shows as many as it has
+contents.
 """
 
 
@@ -38,11 +39,12 @@ def boilerplate_values(seen: Seen) -> NDArray[np.bool_]:
 def own_agreement(
     seen: Seen, boiler: NDArray[np.bool_], i: NDArray[np.integer], j: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many min-hashes speak for, and how many against, equal texts of pages i[k] and j[k], template aside.
+    """How many min-hashes speak for, and how many against, equal own texts of pages i[k] and j[k].
 
-    The smaller of two values at one place is the least hash of both texts together. If it is boilerplate, the place
-    says nothing. Otherwise it is a shingle of the pages' own text, and it either stands in both or in one only. So
-    `for / (for + against)` estimates the resemblance of what is left when the template is taken away.
+    The smaller of two values at one place is the least hash of both texts together. If it is boilerplate,
+    the place says nothing. Otherwise it is a shingle of the pages' own text, and it either stands in both
+    or in one only. So `for / (for + against)` estimates the resemblance of what is left when the template
+    is taken away.
     """
     a, b = seen.sketch[i], seen.sketch[j]
     own = ~np.where(a <= b, boiler[i], boiler[j])

@@ -1,8 +1,9 @@
-"""Canonical links as checked labels: what a page says of itself counts where such links were found to be true.
+"""Canonical links as checked labels: what a page says of itself counts where such words were found true.
 
-Software writes canonical links by rule, so they are right or wrong by kind of page: the message links of a forum name
-their topic's page and show it, the edit form of a wiki names the article and shows a form. Links are pooled by the
-pattern of the linking URL and each pattern is tested on content; then each link is tested in the light of its pattern.
+Software writes canonical links by rule, so they are right or wrong by kind of page: a forum's message
+links name their topic's page and show it, a wiki's edit form names the article and shows a form. Links
+are pooled by the pattern of the linking URL, each pattern is tested on content, and each link in the
+light of its pattern.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from undust.likeness.boilerplate import own_agreement
-from undust.likeness.components import medians, same
+from undust.likeness.components import Edges, medians, same
 from undust.likeness.seen import NOTHING, Seen
 from undust.url import field_name, parse, split_query
 
 TRUSTED = 0.8
-"""Resemblance of page and canonical page, pooled over a pattern, from which its links are taken at their word."""
+"""Resemblance of page and canonical page, pooled over a pattern, from which its links are believed."""
 
 DOUBTED = 0.5
 """Below this pooled resemblance a pattern's links are not used at all."""
+
+BORNE_OUT = 0.6
+"""Resemblance that a single link of any other pattern must show."""
 
 PRIOR = 2.0
 """Weight of the pattern's resemblance in judging one link, in min-hashes."""
@@ -32,74 +35,95 @@ PRIOR = 2.0
 SITE_PRIOR = 10.0
 """Weight of the site's resemblance in judging one pattern, in min-hashes."""
 
-Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+DRIFT = 0.1
+"""Relative difference in length that a link may show, unless all of a believed pattern shows more."""
 
 _DIGITS = re.compile(r"\d+")
 
 
-def canonical_edges(
-    pages: pa.Table, seen: Seen, boiler: NDArray[np.bool_], text: NDArray[np.int64]
-) -> Edges:
+def canonical_edges(urls: list[str], seen: Seen, boiler: NDArray[np.bool_], text: NDArray[np.int64]) -> Edges:
     """Links from pages to the page that stands for their canonical address, where content bears them out.
 
-    `text` numbers the pages by text found equal so far. A canonical address that is itself no page of the site is stood
-    for by the page of its group that shows the group's most frequent text.
+    `text` numbers the pages by text found equal so far. A canonical address that is itself no page of the
+    site is stood for by the page of its group that shows the group's most frequent text. Where nothing is
+    known of the texts, sizes have to do.
     """
-    rows = np.flatnonzero(seen.alive & (seen.given == NOTHING) & (seen.canonical_code != NOTHING) & seen.has_sketch)
+    rows = np.flatnonzero(seen.alive & (seen.given == NOTHING) & (seen.canonical_code != NOTHING))
     hub = _hubs(rows, seen, text)
-    keep = hub != rows
-    rows, hub = rows[keep], hub[keep]
-    if not len(rows):
-        return rows, rows
+    rows, hub = rows[hub != rows], hub[hub != rows]
+    compared = seen.has_sketch[rows] & seen.has_sketch[hub] & (seen.kind[rows] == seen.kind[hub])
+    fit = _drift(seen.size_max, rows, hub) <= DRIFT
+    kept = np.flatnonzero(compared)
+    if len(kept):
+        fit[kept] = _borne_out(urls, seen, boiler, text, rows[kept], hub[kept])
+    return rows[fit], hub[fit]
+
+
+def _borne_out(
+    urls: list[str],
+    seen: Seen,
+    boiler: NDArray[np.bool_],
+    text: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    hub: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Which links agree with the texts at their two ends."""
     agree, against = own_agreement(seen, boiler, rows, hub)
-    longer = np.maximum(seen.text_len[rows], seen.text_len[hub])
-    drift = np.abs(seen.text_len[rows] - seen.text_len[hub]) / np.maximum(longer, 1)
     equal = text[rows] == text[hub]
-    pattern = url_patterns(pages["url"].take(pa.array(rows)).to_pylist())
+    pattern = url_patterns([urls[row] for row in rows.tolist()])
     # Equal texts agree at least once, also where the whole sketch is template.
-    agree_sum = np.bincount(pattern, weights=np.where(equal, np.maximum(agree, 1), agree))
-    against_sum = np.bincount(pattern, weights=np.where(equal, 0, against))
+    agreed = np.bincount(pattern, weights=np.where(equal, np.maximum(agree, 1), agree))
+    denied = np.bincount(pattern, weights=np.where(equal, 0, against))
     # A pattern of few links leans on the site's links as a whole.
-    site = agree_sum.sum() / max(agree_sum.sum() + against_sum.sum(), 1)
-    pooled = ((agree_sum + SITE_PRIOR * site) / (agree_sum + against_sum + SITE_PRIOR))[pattern]
+    site = agreed.sum() / max(agreed.sum() + denied.sum(), 1)
+    pooled = ((agreed + SITE_PRIOR * site) / (agreed + denied + SITE_PRIOR))[pattern]
     single = (agree + PRIOR * pooled) / (agree + against + PRIOR)
+    drift = _drift(seen.text_len, rows, hub)
     # A print view is shorter than its page by the template, and so are all of its pattern.
-    usual = medians(drift, pattern, int(pattern.max()) + 1)[pattern]
-    near = drift <= np.maximum(0.1, 1.5 * usual)
-    taken = (pooled >= TRUSTED) & ((agree > 0) | (against < 2)) & near
-    checked = (pooled >= DOUBTED) & (single >= 0.6) & near
-    ok = equal | taken | checked
-    return rows[ok], hub[ok]
+    usual = medians(drift, pattern, len(agreed))[pattern]
+    believed = (pooled >= TRUSTED) & ((agree > 0) | (against < 2)) & (drift <= np.maximum(DRIFT, 1.5 * usual))
+    checked = (pooled >= DOUBTED) & (single >= BORNE_OUT) & (drift <= DRIFT)
+    fit: NDArray[np.bool_] = equal | believed | checked
+    return fit
+
+
+def _drift(length: NDArray[np.int64], i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Relative difference of two lengths; 0 where one is unknown."""
+    a, b = length[i], length[j]
+    drift = np.abs(a - b) / np.maximum(np.maximum(a, b), 1)
+    return np.where((a == NOTHING) | (b == NOTHING), 0.0, drift)
 
 
 def _hubs(rows: NDArray[np.int64], seen: Seen, text: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each row the page its canonical link leads to, or the typical page of those with the same link."""
     target = seen.canonical[rows]
-    there = (target != NOTHING) & seen.alive[target] & seen.has_sketch[target]
     code = seen.canonical_code[rows]
-    size = np.bincount(same(code, text[rows]))[same(code, text[rows])]
-    order = np.lexsort((rows, -size, code))
+    group = same(code, text[rows])
+    order = np.lexsort((rows, -np.bincount(group)[group], code))
     codes, first = np.unique(code[order], return_index=True)
     typical = rows[order[first]][np.searchsorted(codes, code)]
-    return np.where(there, target, typical)
+    return np.where((target != NOTHING) & seen.alive[target], target, typical)
 
 
 def url_patterns(urls: list[str]) -> NDArray[np.int64]:
-    """A number per URL for its pattern: digits made equal, and parts that are rare among these URLs left open.
+    """A number per URL for its pattern: digits made equal, and parts rare among these URLs left open.
 
-    >>> url_patterns(["http://a.example/t,1.html?x=7", "http://a.example/t,22.html?x=8", "http://a.example/u"]).tolist()
-    [0, 0, 1]
+    >>> url_patterns([f"http://a.example/{t}?x={x}" for t, x in (("t1", 7), ("t22", 8), ("u", 9))]).tolist()
+    [0, 0, 0]
+    >>> many = [f"http://a.example/{kind}{i}" for i in range(10) for kind in ("t", "u")]
+    >>> url_patterns(many)[:4].tolist()
+    [0, 1, 0, 1]
     """
     shapes = [list(_shape(url)) for url in urls]
     count = Counter(part for shape in shapes for part in set(shape))
     common = max(10, len(urls) // 200)
     numbers: dict[tuple[str, ...], int] = {}
-    patterns = (tuple(shown if count[shown, opened] >= common else opened for shown, opened in s) for s in shapes)
+    patterns = (tuple(shown if count[shown, left] >= common else left for shown, left in s) for s in shapes)
     return np.array([numbers.setdefault(pattern, len(numbers)) for pattern in patterns], dtype=np.int64)
 
 
 def _shape(url: str) -> Iterator[tuple[str, str]]:
-    """Segments and fields, each with its digits made equal and with its value left open."""
+    """Segments and fields, each with its digits made equal, and with its value left open."""
     parts = parse(url)
     for segment in parts.path.split("/")[1:]:
         yield "/" + _DIGITS.sub("0", segment), "/*"

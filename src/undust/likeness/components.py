@@ -7,12 +7,15 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
+Edges = tuple[Ints, Ints]
+"""Pairs of rows (i[k], j[k])."""
+
 
 def components(n: int, i: Ints, j: Ints) -> Ints:
     """Smallest member of each node's component, for `n` nodes and the edges (i[k], j[k]).
 
-    Each round hooks the larger root of every live edge under the smallest neighbour and then halves all paths, so
-    the number of rounds grows with the logarithm of the longest chain, not with its length.
+    Each round hooks the larger root of every live edge under the smallest neighbour and then halves all
+    paths, so the number of rounds grows with the logarithm of the longest chain, not with its length.
 
     >>> components(6, np.array([0, 4, 1]), np.array([1, 3, 2])).tolist()
     [0, 0, 0, 3, 3, 5]
@@ -61,7 +64,7 @@ def same(*columns: NDArray[np.generic]) -> Ints:
     return code
 
 
-def star(rows: Ints, code: Ints) -> tuple[Ints, Ints]:
+def star(rows: Ints, code: Ints) -> Edges:
     """Edges from each of `rows` to the first row with the same `code` (code is aligned with rows).
 
     >>> [e.tolist() for e in star(np.array([2, 5, 9]), np.array([0, 1, 0]))]

@@ -1,13 +1,14 @@
 """Which part of its URL names a page, where the text is too much template to tell pages apart.
 
-Hundreds of profile pages of a forum have one sketch, since little but the name differs. Lengths differ, but not enough:
-some pages agree by accident. If all pages with `u=7` are equally long, and so for every `u`, while lengths differ
-between them, then `u` names the content here, and two pages of the same `u` and the same length are the same page. A
-session id fails the test: it goes with all lengths.
+Hundreds of profile pages of a forum have one sketch, since little but the name differs. Lengths differ,
+but not enough: some pages agree by accident. If all pages with `u=7` are equally long, and so for every
+`u`, while lengths differ between them, then `u` names the content here, and two pages of the same `u` and
+the same length are the same page. A session id fails the test: it goes with all lengths.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from urllib.parse import unquote
@@ -15,7 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from undust.likeness.components import same
+from undust.likeness.components import Edges, same
 from undust.url import field_name, field_value, parse, split_query
 
 MIN_VALUES = 3
@@ -27,32 +28,26 @@ MIN_AGREEMENT = 0.5
 MAX_ACCIDENT = 0.1
 """Share of these agreements that may be accidents, going by how often any two pages of the family agree."""
 
+WHOLE_PATH = "path"
+
 _WORDS = re.compile(r"[^\W_]+")
 
 
-def named_alike(
-    urls: list[str], family: NDArray[np.int64], length: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def named_alike(urls: list[str], family: NDArray[np.int64], length: NDArray[np.int64]) -> Edges:
     """Edges between pages of one family and length that carry the same naming value.
 
     >>> urls = [f"http://a.example/?u={u}&s={s}" for u in (1, 2, 3) for s in (7, 8)]
     >>> named_alike(urls, np.zeros(6, int), np.array([50, 50, 51, 51, 51, 51]))
     (array([1, 3, 5]), array([0, 2, 4]))
     """
-    rows, keys, values, shapes = [], [], [], []
-    key_code: dict[str, int] = {}
-    value_code: dict[str, int] = {}
-    shape_code: dict[tuple[str, ...], int] = {}
-    for row, url in enumerate(urls):
-        parts = list(url_parts(url))
-        shape = shape_code.setdefault(tuple(sorted(key for key, _ in parts)), len(shape_code))
-        for key, value in parts:
-            rows.append(row)
-            keys.append(key_code.setdefault(key, len(key_code)))
-            values.append(value_code.setdefault(value, len(value_code)))
-            shapes.append(shape)
-    row, key, value, shape_ = (np.array(column, dtype=np.int64) for column in (rows, keys, values, shapes))
-    naming = _naming(family[row], key, same(value, shape_), length[row])
+    cells = Cells(urls)
+    shape_code: dict[bytes, int] = {}
+    bounds = np.searchsorted(cells.row, np.arange(len(urls) + 1))
+    keys = (cells.key[a:b].tobytes() for a, b in itertools.pairwise(bounds.tolist()))
+    shapes = np.array([shape_code.setdefault(k, len(shape_code)) for k in keys], dtype=np.int64)
+    row, value = cells.row, cells.value
+    by_shape = same(value, shapes[row])
+    naming = _naming(family[row], cells.key, by_shape, length[row])
     row, value = row[naming], value[naming]
     # The same name may stand in another key: /a/b is ?id=a:b.
     code = same(family[row], length[row], value)
@@ -67,8 +62,8 @@ def _naming(
 ) -> NDArray[np.bool_]:
     """For each cell: do pages of its family with equal values at its key have equal lengths?
 
-    Only pages of one shape are compared (`value` is numbered by shape as well): an added parameter may add to the text.
-    A family with too few values at a key goes by what the key does in all families.
+    Only pages of one shape are compared (`value` is numbered by shape as well): an added parameter may add to
+    the text. A family with too few values at a key goes by what the key does in all families.
     """
     slot = same(family, key)
     group = same(slot, value)
@@ -107,25 +102,40 @@ def _pairs(n: NDArray[np.int64]) -> NDArray[np.float64]:
     return n * (n - 1) / 2.0
 
 
-def url_parts(url: str) -> Iterator[tuple[str, str]]:
-    """Keys and values of a URL that may name its page, values as their words in lower case.
+class Cells:
+    """The parts of URLs that may name a page, as parallel arrays: `row`, `key`, `value`.
 
-    >>> list(url_parts("http://a.example/wiki/Main_Page?oldid=7"))
-    [('path', 'wiki main page'), ('path[1]', 'wiki'), ('path[2]', 'main page'), ('query[oldid]', '7')]
+    >>> cells = Cells(["http://a.example/wiki/Main_Page?oldid=7"])
+    >>> [(cells.keys[k], cells.values[v]) for k, v in zip(cells.key, cells.value, strict=True)]
+    [('path', 'wiki main page'), ('path[0]', 'wiki'), ('path[1]', 'main page'), ('query[oldid]', '7')]
     """
+
+    def __init__(self, urls: list[str]) -> None:
+        key_code: dict[str, int] = {}
+        value_code: dict[str, int] = {}
+        words: dict[str, int] = {}
+        cells: list[tuple[int, int, int]] = []
+        for row, url in enumerate(urls):
+            for key, raw in _parts(url):
+                value = words.get(raw)
+                if value is None:
+                    text = " ".join(_WORDS.findall(unquote(raw).lower()))
+                    value = words[raw] = value_code.setdefault(text, len(value_code)) if text else -1
+                if value >= 0:
+                    cells.append((row, key_code.setdefault(key, len(key_code)), value))
+        table = np.array(cells, dtype=np.int64).reshape(-1, 3)
+        self.row, self.key, self.value = np.ascontiguousarray(table.T)
+        self.keys, self.values = list(key_code), list(value_code)
+
+
+def _parts(url: str) -> Iterator[tuple[str, str]]:
     parts = parse(url)
-    path = _words(parts.path)
-    if path:
-        yield "path", path
-    for i, segment in enumerate(parts.path.split("/")):
-        words = _words(segment)
-        if words and words != path:
-            yield f"path[{i}]", words
+    segments = [(i, segment) for i, segment in enumerate(parts.path.split("/")) if segment]
+    if len(segments) > 1:
+        yield WHOLE_PATH, parts.path
+    for i, segment in segments:
+        yield f"path[{i - 1}]", segment
     for field in split_query(parts.query)[0] if parts.query else ():
-        words = _words(field_value(field) or "")
-        if words:
-            yield f"query[{field_name(field)}]", words
-
-
-def _words(text: str) -> str:
-    return " ".join(_WORDS.findall(unquote(text).lower()))
+        value = field_value(field)
+        if value:
+            yield f"query[{field_name(field)}]", value

@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 
 from undust.likeness.boilerplate import boilerplate_values
 from undust.likeness.canonical import canonical_edges
-from undust.likeness.components import compact, components, star
-from undust.likeness.same_text import Edges, stable_share, text_edges, text_resemblance, tolerant_edges
-from undust.likeness.seen import NOTHING, Seen, see
+from undust.likeness.components import Edges, compact, components, same, star
+from undust.likeness.same_text import stable_share, text_edges, text_resemblance, tolerant_edges
+from undust.likeness.seen import NOTHING, Seen, page_urls, see
 from undust.likeness.soft import soft_pages
+from undust.likeness.unchained import unchained
 
 LEVELS = ("url", "size", "digest", "sketch", "label", "fetched")
 """Kinds of evidence, weakest first; `Labels.level` indexes it."""
+
+CHANGING = 0.5
+"""Below this share of equal texts with equal bytes, small differences in length are clocks and counters."""
 
 URL, SIZE, DIGEST, SKETCH, LABEL, FETCHED = range(6)
 
@@ -25,10 +29,11 @@ URL, SIZE, DIGEST, SKETCH, LABEL, FETCHED = range(6)
 class Labels:
     """Clusters of the pages of a site.
 
-    `cluster`: number of the page's cluster, singletons too; -1: its content is not known (errors, redirects that lead
-    out, no evidence). `soft`: the page belongs to an error, login or empty-result cluster and must teach nothing.
-    `level`: what put it where it is, index into `LEVELS`. `boiler` marks min-hashes that belong to the template, `steady`
-    is the share of equal texts that came as equal bytes: 1 on a static site, 0 with a clock on every page.
+    `cluster`: number of the page's cluster, singletons too; -1: its content is not known (errors,
+    redirects that lead out, no evidence). `soft`: the page is an error, login or empty-result page and
+    must teach nothing. `level`: the strongest kind of evidence the page is known by, index into `LEVELS`.
+    `boiler` marks min-hashes of the template; `steady` is the share of equal texts that came as equal
+    bytes: 1 on a static site, 0 with a clock on every page.
     """
 
     cluster: NDArray[np.int32]
@@ -42,7 +47,7 @@ class Labels:
         return len(self.cluster)
 
     def resemblance(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Estimated share of common text of pages i[k] and j[k], the site's template aside; nan: cannot be told.
+        """Estimated share of common own text (template aside) of pages i[k] and j[k]; nan: cannot be told.
 
         From 0.8 on pages count as near-duplicates. Members of one cluster have 1, so have equal digests.
         """
@@ -60,65 +65,81 @@ class Labels:
 
     def take(self, rows: NDArray[np.integer]) -> Labels:
         """Labels of some of the pages; clusters keep their numbers, links to pages left out are cut."""
-        seen = self.seen
-        columns = {name: getattr(seen, name)[rows] for name in seen.__dataclass_fields__}
-        new = np.full(len(seen) + 1, NOTHING, dtype=np.int64)
-        new[rows] = np.arange(len(rows))
-        for name in ("location", "canonical"):
-            columns[name] = new[columns[name]]
         return replace(
             self,
             cluster=self.cluster[rows],
             soft=self.soft[rows],
             level=self.level[rows],
-            seen=Seen(**columns),
+            seen=self.seen.take(rows),
             boiler=None if self.boiler is None else self.boiler[rows],
         )
 
 
 def label_site(pages: pa.Table, seen: Seen | None = None) -> Labels:
-    """Clusters of the pages of one site: the union of all evidence, each kind held to its own test."""
-    seen = see(pages) if seen is None else seen
-    n = len(seen)
-    level = np.zeros(n, dtype=np.uint8)
-    edges: list[Edges] = []
-    body = seen.alive & (seen.given == NOTHING)
-    boiler = boilerplate_values(seen)
+    """Clusters of the pages of one site: the union of all evidence, each kind held to its own test.
 
-    given = np.flatnonzero(seen.given != NOTHING)
-    edges.append(star(given, seen.given[given]))
-    level[given] = LABEL
-
-    rows = np.flatnonzero(body & (seen.digest != NOTHING))
-    edges.append(star(rows, seen.digest[rows]))
-    level[rows] = DIGEST
-
-    level[body & seen.has_sketch] = SKETCH
-    alike = text_edges(pages, seen, boiler)
-    edges.append(alike)
-    steady = stable_share(seen, *alike)
-    if steady < 0.5:
-        edges.append(tolerant_edges(seen, boiler))
-
-    known = level > 0
-    text = _join(n, edges)
-    linked = canonical_edges(pages, seen, boiler, text)
-    edges.append(linked)
-    level[linked[0]] = LABEL
-
-    rows = np.flatnonzero((seen.location != NOTHING) & (seen.given == NOTHING))
-    edges.append((rows, seen.location[rows]))
-    level[rows] = LABEL
-
-    root = _join(n, edges)
-    # A chain of redirects that never arrives at a page with content says nothing.
-    arrived = np.zeros(n, dtype=bool)
-    arrived[root[known]] = True
-    cluster = np.where(arrived[root], root, NOTHING)
-    level[cluster == NOTHING] = URL
-    numbered = compact(cluster)
-    return Labels(numbered, seen.given_soft | soft_pages(pages, seen, numbered), level, seen, boiler, steady)
+    >>> urls = [f"http://a.example/{i}" for i in range(3)]
+    >>> label_site(pa.table({"url": urls, "digest": ["x", "x", None]})).cluster.tolist()
+    [0, 0, -1]
+    """
+    return _Labelling(page_urls(pages), see(pages) if seen is None else seen).labels()
 
 
-def _join(n: int, edges: list[Edges]) -> NDArray[np.int64]:
-    return components(n, np.concatenate([e[0] for e in edges]), np.concatenate([e[1] for e in edges]))
+class _Labelling:
+    """The evidence of one site: edges between pages, and for each page the strongest kind it is known by."""
+
+    def __init__(self, urls: list[str], seen: Seen) -> None:
+        self.urls, self.seen = urls, seen
+        self.level = np.zeros(len(seen), dtype=np.uint8)
+        self.boiler = boilerplate_values(seen)
+        self.steady = 1.0
+        self.edges: list[Edges] = []
+
+    def labels(self) -> Labels:
+        self._given()
+        self._texts()
+        text = self.join(self.edges)
+        known = self.level > URL
+        linked = canonical_edges(self.urls, self.seen, self.boiler, text)
+        group = unchained(self.seen, self.boiler, text, linked)
+        cluster = self._redirected(group, known | (self.seen.canonical_code != NOTHING) & self.seen.alive)
+        soft = self.seen.given_soft | soft_pages(self.urls, self.seen, cluster)
+        return Labels(cluster, soft, self.level, self.seen, self.boiler, self.steady)
+
+    def join(self, edges: list[Edges]) -> NDArray[np.int64]:
+        return components(len(self.seen), *(np.concatenate(ends) for ends in zip(*edges, strict=True)))
+
+    def _given(self) -> None:
+        """Clusters that came with the pages override all else."""
+        rows = np.flatnonzero(self.seen.given != NOTHING)
+        self.edges.append(star(rows, self.seen.given[rows]))
+        self.level[rows] = LABEL
+
+    def _texts(self) -> None:
+        """Equal bytes, and equal texts as far as sketches tell."""
+        seen = self.seen
+        body = seen.alive & (seen.given == NOTHING)
+        # A page without text has one digest with all such pages where digests are taken of texts.
+        rows = np.flatnonzero(body & (seen.digest != NOTHING))
+        blank = np.where(seen.text_len[rows] == 0, seen.size_max[rows], NOTHING)
+        self.edges.append(star(rows, same(seen.digest[rows], blank)))
+        self.level[rows] = DIGEST
+        self.level[body & seen.has_sketch] = SKETCH
+        alike = text_edges(self.urls, seen, self.boiler)
+        self.edges.append(alike)
+        self.steady = stable_share(seen, *alike)
+        if self.steady < CHANGING:
+            self.edges.append(tolerant_edges(seen, self.boiler))
+
+    def _redirected(self, group: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The clusters: pages with known content, and redirects that arrive at one of them."""
+        seen = self.seen
+        rows = np.flatnonzero((seen.location != NOTHING) & (seen.given == NOTHING))
+        root = self.join([star(np.flatnonzero(known), group[known]), (rows, seen.location[rows])])
+        arrived = np.zeros(len(seen), dtype=bool)
+        arrived[root[known]] = True
+        cluster = compact(np.where(arrived[root], root, NOTHING))
+        moved = known & (seen.canonical_code != NOTHING) & (self.level == URL)
+        self.level[rows] = self.level[moved] = LABEL
+        self.level[cluster == NOTHING] = URL
+        return cluster

@@ -1,32 +1,31 @@
 """Pages that show the same text, from sketches, lengths and what is template on the site.
 
-Two pages with equal sketches may still differ: in a line the four min-hashes missed, or, where the template is most of
-the page, in everything of their own. Equal lengths decide then, but only where lengths tell contents apart.
+Two pages with equal sketches may still differ: in a line the four min-hashes missed, or, where the
+template is most of the page, in everything of their own. Equal lengths decide then, but only where
+lengths tell contents apart.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from undust.likeness.boilerplate import own_agreement
-from undust.likeness.components import same, star
+from undust.likeness.components import Edges, same, star
 from undust.likeness.identity import named_alike
 from undust.likeness.seen import NOTHING, Seen
 
 WINDOW = 10
 """Lengths within so many characters of a page's length show how crowded the lengths are about there."""
 
-Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-
-def text_edges(pages: pa.Table, seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
+def text_edges(urls: list[str], seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     """Pages with equal sketches and equal lengths, save for those whose agreement may be an accident.
 
-    A family is the pages of one sketch. When its sketch is all template, and other lengths are found close to a page's
-    own, then two contents will be equally long by accident; pages of such a length are linked only if their URLs name
-    the same thing (`identity`). With half of the sketch from the pages' own text there is no doubt.
+    A family is the pages of one sketch. When its sketch is all template, and other lengths are found
+    close to a page's own, then two contents will be equally long by accident; pages of such a length are
+    linked only if their URLs name the same thing (`identity`). With half of the sketch from their own
+    text there is no doubt.
     """
     rows = np.flatnonzero(seen.alive & seen.has_sketch & (seen.given == NOTHING))
     if not len(rows):
@@ -44,8 +43,11 @@ def text_edges(pages: pa.Table, seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     # All of the family is needed to see whether a key names the content.
     doubt = np.flatnonzero(doubtful[family] & (length != NOTHING))
     if len(doubt):
-        urls = pages["url"].take(pa.array(rows[doubt])).to_pylist()
-        a, b = named_alike(urls, family[doubt], same(length[doubt], seen.size_max[rows[doubt]]))
+        a, b = named_alike(
+            [urls[row] for row in rows[doubt].tolist()],
+            family[doubt],
+            same(length[doubt], seen.size_max[rows[doubt]]),
+        )
         i, j = np.concatenate((i, rows[doubt[a]])), np.concatenate((j, rows[doubt[b]]))
     return i, j
 
@@ -61,7 +63,7 @@ def _crowd(family: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.i
 
 
 def stable_share(seen: Seen, i: NDArray[np.int64], j: NDArray[np.int64]) -> float:
-    """Share of links between equal texts whose digests agree as well: 1 on a static site, 0 with a clock on each page.
+    """Share of links between equal texts whose digests agree: 1 on a static site, 0 with clocks on all pages.
 
     1 where no digests are known, as then nothing shows that the site's pages change by themselves.
     """
@@ -72,7 +74,7 @@ def stable_share(seen: Seen, i: NDArray[np.int64], j: NDArray[np.int64]) -> floa
 
 
 def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
-    """Pages with equal sketches, mostly of their own text, whose lengths differ by a clock's or counter's width.
+    """Pages with equal sketches, mostly of own text, whose lengths differ by a clock's or counter's width.
 
     Each length is linked to the family's most frequent one only, so that small steps do not add up.
     """
@@ -97,8 +99,9 @@ def text_resemblance(
 ) -> NDArray[np.float64]:
     """Estimated resemblance of the own texts of two pages each; nan where their sketches are template only.
 
-    Equal lengths count as one more min-hash that agrees, and as three where pages change by themselves; half of that if
-    the lengths differ by a clock's width. Two texts cannot resemble each other more than their lengths do.
+    Equal lengths count as one more min-hash that agrees, and as three where pages change by themselves;
+    half of that if the lengths differ by a clock's width. Two texts cannot resemble each other more than
+    their lengths do.
     """
     agree, against = own_agreement(seen, boiler, i, j)
     a, b = seen.text_len[i], seen.text_len[j]

@@ -1,4 +1,4 @@
-"""Sketches of texts: word 10-shingles, 4 min-hashes (Bar-Yossef, Keidar, Schonfeld 2007, section 3; Broder 1997)."""
+"""Sketches of texts: 10-word shingles, 4 min-hashes (Broder 1997; Bar-Yossef, Keidar, Schonfeld 2007)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sketch_kind(permutations: int = PERMUTATIONS, shingle: int = SHINGLE) -> str
 
 
 def mixed(x: Hashes) -> Hashes:
-    """Finalizer of splitmix64: a bijection of 64-bit numbers whose output bits all depend on all input bits."""
+    """Finalizer of splitmix64: a bijection of 64-bit numbers, each bit out depending on all bits in."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x ^= x >> np.uint64(27)
     x *= np.uint64(0x94D049BB133111EB)

@@ -1,19 +1,18 @@
-"""Soft pages: one small page under many unrelated addresses (no permission, log in first, nothing found), status 200.
+"""Soft pages: one small page under many unrelated addresses (log in first, nothing found), status 200.
 
-Such a page makes every rule look right: if 2,700 `?p=` lead to one login form, `p` does not matter, or so it seems. It is
-told from a page that truly has thousands of addresses by what the addresses name. A session id names nothing: take two
-pages that differ in it alone, and they are the same. A post number names a post: elsewhere on the site two pages that
-differ in it alone are different.
+Such a page makes every rule look right: if 2,700 `?p=` lead to one login form, `p` does not matter, or so
+it seems. It is told from a page that truly has thousands of addresses by what the addresses name. A
+session id names nothing: take two pages that differ in it alone, and they are the same. A post number
+names a post: elsewhere on the site two pages that differ in it alone are different.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from undust.likeness.components import medians, same
-from undust.likeness.identity import url_parts
+from undust.likeness.identity import WHOLE_PATH, Cells
 from undust.likeness.seen import NOTHING, Seen
 from undust.likeness.sketch import mixed
 
@@ -27,10 +26,10 @@ SHORT = 0.75
 """Text length of a soft page, at most, as a share of the median over the site's contents."""
 
 MIN_DIFFERENCE = 0.5
-"""Share of pairs of pages differing in a key alone that must differ in content, for a key that names contents."""
+"""Of the pairs of pages differing in a key alone, the share that must differ in content for it to name contents."""
 
 
-def soft_pages(pages: pa.Table, seen: Seen, cluster: NDArray[np.integer]) -> NDArray[np.bool_]:
+def soft_pages(urls: list[str], seen: Seen, cluster: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Pages of soft clusters, and redirects that send many unrelated addresses to one page."""
     soft = np.zeros(len(seen), dtype=bool)
     member = cluster >= 0
@@ -49,7 +48,7 @@ def soft_pages(pages: pa.Table, seen: Seen, cluster: NDArray[np.integer]) -> NDA
     asked_sent = member & ~seen.alive & sent[cluster]
     if not (asked_shown.any() or asked_sent.any()):
         return soft
-    names = _Names(pages["url"].to_pylist(), cluster, witness=member & seen.alive & ~asked_shown)
+    names = _Names(urls, cluster, witness=member & seen.alive & ~asked_shown)
     for asked in (asked_shown, asked_sent):
         rows = np.flatnonzero(asked)
         if len(rows):
@@ -61,19 +60,14 @@ class _Names:
     """What the values at each key of the URLs name, going by the witnesses."""
 
     def __init__(self, urls: list[str], cluster: NDArray[np.integer], witness: NDArray[np.bool_]) -> None:
-        rows, keys, values = [], [], []
-        key_code: dict[str, int] = {}
-        value_code: dict[str, int] = {}
-        for row, url in enumerate(urls):
-            for key, value in url_parts(url):
-                if key != "path":
-                    rows.append(row)
-                    keys.append(key_code.setdefault(key, len(key_code)))
-                    values.append(value_code.setdefault(value, len(value_code)))
-        self.row, self.key, self.value = (np.array(column, dtype=np.int64) for column in (rows, keys, values))
-        self.number = np.array([v.isdigit() for v in value_code], dtype=bool)
+        cells = Cells(urls)
+        # The path as a whole is left out: its segments stand for it.
+        whole = cells.keys.index(WHOLE_PATH) if WHOLE_PATH in cells.keys else -1
+        part = cells.key != whole
+        self.row, self.key, self.value = cells.row[part], cells.key[part], cells.value[part]
+        self.number = np.array([v.isdigit() for v in cells.values], dtype=bool)
         # The sum of its cells' hashes stands for a URL, so that taking one off leaves the rest of it.
-        cell = mixed((self.key * (len(value_code) + 1) + self.value).astype(np.uint64))
+        cell = mixed((self.key * (len(cells.values) + 1) + self.value).astype(np.uint64))
         total = np.zeros(len(urls), dtype=np.uint64)
         np.add.at(total, self.row, cell)
         self.rest = total[self.row] - cell
