@@ -99,7 +99,7 @@ def eliminate(
         if gone[i]:
             continue
         kill = False
-        for j in range(i + 1, min(i + window, len(rules) - 1) + 1):
+        for j in range(i + 1, min(i + (window or len(rules)), len(rules) - 1) + 1):
             if rule[3] - rules[j][3] > max(relative * rule[3], absolute):
                 break
             if gone[j]:

@@ -63,7 +63,7 @@ rule_lists = st.lists(
 
 
 @settings(max_examples=150, deadline=None)
-@given(rule_lists, st.sampled_from([0.0, 0.05, 0.5]), st.integers(0, 3), st.sampled_from([1, 3, 1100]))
+@given(rule_lists, st.sampled_from([0.0, 0.05, 0.5]), st.integers(0, 3), st.sampled_from([0, 1, 3, 1100]))
 def test_the_lookup_eliminates_what_the_double_loop_eliminates(rules, relative, absolute, window):
     rules.sort(key=lambda r: plain.rank(r, r[3]))
     keep = survivors(*as_pairs(rules), relative=relative, absolute=absolute, window=window)

@@ -85,7 +85,9 @@ class DustBuster(Learner):
     max_substring: S, tokens on either side of a rule
     bucket_low, bucket_high: T, most substrings in one envelope, for choosing and for comparing rules
     min_support: MS, instances that a rule needs
-    relative_deficiency, absolute_deficiency, window: MRD, MAD, MW of the redundancy elimination
+    relative_deficiency, absolute_deficiency: MRD, MAD of the redundancy elimination
+    window: MW, how far apart two rules may be ranked to be compared; published 1100, to save memory and time;
+        0: any distance, since here they are looked up
     likeness: what pages are compared by: auto, none, size or sketch
     sketch_matches: min-hashes that must agree (4; 2 for relaxed)
     epsilon: share of unlike pairs that refutes a parameter rule or a direction
@@ -116,7 +118,7 @@ class DustBuster(Learner):
         min_support: int = 3,
         relative_deficiency: float = 0.05,
         absolute_deficiency: int = 1,
-        window: int = 1100,
+        window: int = 0,
         likeness: Likeness = "auto",
         sketch_matches: int = 4,
         epsilon: float = 0.05,

@@ -18,12 +18,12 @@ _LOOKUPS = 1 << 22
 
 
 def survivors(
-    rows: Rows, pairs: Pairs, *, relative: float = 0.05, absolute: int = 1, window: int = 1100
+    rows: Rows, pairs: Pairs, *, relative: float = 0.05, absolute: int = 1, window: int = 0
 ) -> Bools:
     """Which of the pairs EliminateRedundancies keeps; they come sorted by `high`, greatest first.
 
-    Two pairs are compared if they are at most `window` places apart and their supports differ by at most
-    max(relative * greater support, absolute). An eliminated pair eliminates nothing any more.
+    Two pairs are compared if they are at most `window` places apart (0: any distance) and their supports differ
+    by at most max(relative * greater support, absolute). An eliminated pair eliminates nothing any more.
     """
     keep = np.ones(len(pairs), dtype=bool)
     gone = [False] * len(pairs)
@@ -48,7 +48,9 @@ def _comparisons(
     fine, broad = refinements(rows, pairs)
     first, second = np.minimum(fine, broad), np.maximum(fine, broad)
     high = pairs.high[first].astype(np.float64)
-    near = (second - first <= window) & (high - pairs.high[second] <= np.maximum(relative * high, absolute))
+    near = (second - first <= (window or len(pairs))) & (
+        high - pairs.high[second] <= np.maximum(relative * high, absolute)
+    )
     first, second, finer = first[near], second[near], fine[near] == first[near]
     order = np.lexsort((second, first))
     return zip(first[order].tolist(), second[order].tolist(), finer[order].tolist(), strict=True)
