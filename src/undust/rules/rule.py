@@ -179,7 +179,7 @@ class Rule:
             literal += len(swap["from"])
         return scope, path, weight, literal
 
-    @property
+    @cached_property
     def rank(self) -> tuple[Any, ...]:
         """The order of application: order, most specific first, then precision, support, id."""
         known = self.evidence
