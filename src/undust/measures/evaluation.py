@@ -1,0 +1,219 @@
+"""What a rule book saves and what it risks on a crawl: for the set, for each rule and for each site."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from undust.crawl import Crawl, read
+from undust.likeness import sketch_kind, sketcher
+from undust.measures.metrics import Bools, Floats, Ints, Measures, Resemblance, macro, measure, numbered
+from undust.measures.truth import Known, Truth, known
+from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
+from undust.rules.canonicalizer import LEVELS
+from undust.url import normal
+
+Canonical = Callable[[list[str]], list[str]]
+"""Canonical URLs, or keys, of URLs."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One canonicalizer measured on different parts of the same URLs."""
+
+    hard: Measures
+    """Soft pages (errors, logins, empty results) apart: the figures to go by."""
+    all: Measures
+    tail: Measures | None
+    """The third of the URLs with the lowest importance, soft pages apart; None when all weigh the same."""
+
+    def to_dict(self) -> dict[str, Any]:
+        parts = {"hard": self.hard, "all": self.all, "tail": self.tail}
+        return {name: part.to_dict() for name, part in parts.items() if part is not None}
+
+
+@dataclass(frozen=True)
+class RuleMeasures:
+    """A rule by itself on the URLs' normal forms, and in the set.
+
+    `covers` (r_cov): URLs it applies to. `false`: those it leads to a URL that was seen with another content;
+    `true`: to one seen with the same. `alone`: what the rule would do as the only one. `fired`: URLs that it
+    changes somewhere on the way when all rules are at work.
+    """
+
+    rule: Rule
+    covers: int
+    true: int
+    false: int
+    fired: int
+    alone: Measures
+
+    @property
+    def precision(self) -> float:
+        """Koppula et al., section 5: the share of the covered URLs that are not led astray."""
+        return (self.covers - self.false) / self.covers if self.covers else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.rule.id,
+            "rule": self.rule.describe(),
+            "covers": self.covers,
+            "true": self.true,
+            "false": self.false,
+            "precision": self.precision,
+            "fired": self.fired,
+            "alone": self.alone.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All measures of a rule book on a crawl. Those of `hard` can be asked for directly: `result.fpr`."""
+
+    set: Spread
+    sites: dict[str, Spread] = field(default_factory=dict)
+    rules: tuple[RuleMeasures, ...] = ()
+    unknown: int = 0
+    """Live URLs whose content is not known; they are in no figure but `seen` and `forms`."""
+    seen: int = 0
+    """All URLs of the crawl, dead or alive, known or not."""
+    forms: int = 0
+    """Their distinct canonical URLs."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.set.hard, name)
+
+    @property
+    def fired(self) -> int:
+        """Rules that changed a URL."""
+        return sum(rule.fired > 0 for rule in self.rules)
+
+    @property
+    def reduction_per_rule(self) -> float:
+        """AvgReductionPerRule (Koppula et al., section 5): URLs saved per rule that is applied."""
+        hard = self.set.hard
+        return (hard.urls - hard.keys) / len(self.rules) if self.rules else 0.0
+
+    @property
+    def macro(self) -> dict[str, float]:
+        """The mean over sites of each rate, soft pages apart."""
+        return macro(site.hard for site in self.sites.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            **self.set.to_dict(),
+            "macro": self.macro,
+            "sites": {name: spread.to_dict() for name, spread in self.sites.items()},
+            "rules": [rule.to_dict() for rule in self.rules],
+            "fired": self.fired,
+            "reduction_per_rule": self.reduction_per_rule,
+            "urls": {"seen": self.seen, "forms": self.forms, "unknown": self.unknown},
+        }
+
+
+def evaluate(
+    book: RuleBook,
+    crawl: Crawl | pa.Table | Any,
+    *,
+    truth: Truth | None = None,
+    level: str = "probable",
+    host: str | None = None,
+) -> Evaluation:
+    """Measure a rule book on pages; anything `undust.read` takes will do.
+
+    What the pages show is taken from `truth` if given, else from their own `cluster` column, else from their
+    digests, texts, canonical links and redirects. Measure on pages the rules were not learned from
+    (`undust.measures.splits`), or the figures flatter.
+
+    >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}{i}", "digest": f"{i}"} for i in range(9) for s in "xy"]
+    >>> rule = Rule(do={"query[sid]": None})
+    >>> result = evaluate(RuleBook({"a.example": SiteRules("a.example", (), [rule])}), pages)
+    >>> result.compression_rate, result.ceiling, result.fpr, result.lost
+    (0.5, 0.5, 0.0, 0)
+    """
+    if not isinstance(crawl, Crawl):
+        crawl = read(crawl, host=host, sketcher=sketcher, sketch_kind=sketch_kind())
+    site_key: Any = book.site_key
+    on = known(crawl.pages, truth, site_key)
+    canon = Canonicalizer(book, level=level)
+    urls = list(on.truth.urls)
+    canonical = canon.map(urls)
+    return Evaluation(
+        set=spread(on, canonical),
+        sites={
+            name: spread(on, canonical, np.flatnonzero(on.site == number))
+            for number, name in enumerate(on.sites)
+            if (on.site == number).any()
+        },
+        rules=tuple(_rules(book, level, on, canon, canonical)),
+        unknown=on.unknown,
+        seen=crawl.n,
+        forms=len(set(canon.map(crawl.pages["url"].to_pylist()))),
+    )
+
+
+def spread(on: Known, canonical: Sequence[str], rows: Ints | None = None) -> Spread:
+    """Measure canonical URLs, aligned with the known ones, on some of them (default: all)."""
+    rows = np.arange(len(on.truth)) if rows is None else rows
+    key, cluster, soft = numbered(canonical), on.truth.cluster, on.truth.soft
+    changed = np.fromiter((a != b for a, b in zip(on.truth.urls, canonical, strict=True)), bool, len(key))
+
+    def part(rows: Ints) -> Measures:
+        among: Resemblance = lambda i, j: on.resemblance(rows[i], rows[j])  # noqa: E731
+        return measure(key[rows], cluster[rows], changed=changed[rows], resemblance=among)
+
+    hard = rows[~soft[rows]]
+    tail = lowest_third(on.importance[hard])
+    return Spread(part(hard), part(rows), None if tail.all() else part(hard[tail]))
+
+
+def lowest_third(importance: Floats) -> Bools:
+    """Which URLs are no more important than the one at a third of the ranking (open item F4: the tail).
+
+    Equal importance, equal treatment: so the tail may hold more than a third, and all when all weigh the same.
+
+    >>> lowest_third(np.array([5.0, 1, 2, 9, 7, 8])).tolist()
+    [False, True, True, False, False, False]
+    """
+    if not len(importance):
+        return np.ones(0, bool)
+    at = max(-(-len(importance) // 3) - 1, 0)
+    return np.asarray(importance <= np.partition(importance, at)[at])
+
+
+def _rules(
+    book: RuleBook, level: str, on: Known, canon: Canonicalizer, canonical: Sequence[str]
+) -> list[RuleMeasures]:
+    fired: Counter[str] = Counter()
+    for url, form in zip(on.truth.urls, canonical, strict=True):
+        if url != form:
+            fired.update({rule.id for rule, _, _ in canon.explain(url).steps if rule})
+    hard = np.flatnonzero(~on.truth.soft)
+    cluster = on.truth.cluster[hard]
+    forms = [normal(on.truth.urls[i]) for i in hard.tolist()]
+    content = dict(zip(forms, cluster.tolist(), strict=True))
+    among: Resemblance = lambda i, j: on.resemblance(hard[i], hard[j])  # noqa: E731
+    found = []
+    for name, site in book.sites.items():
+        for rule in site.rules:
+            if rule.status not in LEVELS[level]:
+                continue
+            alone = RuleBook({name: SiteRules(name, site.hosts, [rule])}, book.site_key)
+            after = Canonicalizer(alone, level=level).map(forms)
+            covered = [i for i, (a, b) in enumerate(zip(forms, after, strict=True)) if a != b]
+            target = [content.get(after[i], -1) for i in covered]
+            true = sum(t == cluster[i] for t, i in zip(target, covered, strict=True))
+            false = sum(t >= 0 for t in target) - true
+            mask = np.zeros(len(forms), bool)
+            mask[covered] = True
+            measured = measure(numbered(after), cluster, changed=mask, resemblance=among)
+            found.append(RuleMeasures(rule, len(covered), int(true), int(false), fired[rule.id], measured))
+    return sorted(found, key=lambda r: (-r.alone.true_merges, r.rule.id))
