@@ -23,7 +23,7 @@ from undust.url import field_name, field_value, parse, query_separator, split_qu
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-NEAR = 0.8  # two pages this alike differ by a clock, a counter or an edit, not by content
+NEAR = 0.75  # two pages this alike differ by a clock, a counter or an edit, not by content
 
 
 class View:
@@ -35,6 +35,8 @@ class View:
 
     def __init__(self, site: Site, urls: Sequence[str] | None = None) -> None:
         self.site = site
+        self.first = urls is None  # the site as it is, before any rule
+        self.semicolons = False  # the site is known to take `;` for `&` between query fields
         labels = site.labels
         current = list(site.urls) if urls is None else list(urls)
         self.page_urls = current
@@ -61,7 +63,9 @@ class View:
     def rewritten(self, rewrite: Callable[[str], str]) -> View:
         """The view after every form has been rewritten."""
         new = [rewrite(u) for u in self.urls]
-        return View(self.site, [new[i] for i in self.of_page])
+        view = View(self.site, [new[i] for i in self.of_page])
+        view.semicolons = self.semicolons
+        return view
 
     def resemblance(self, a: Ints, b: Ints) -> npt.NDArray[np.float64]:
         """How alike the pages of two forms are, as far as their sketches tell (nan: they do not)."""
@@ -69,6 +73,32 @@ class View:
         if labels is None:
             return np.full(len(a), np.nan)
         found: npt.NDArray[np.float64] = labels.resemblance(self.representative[a], self.representative[b])
+        return found
+
+    @cached_property
+    def nearness(self) -> npt.NDArray[np.float64]:
+        """Per form: how alike another page must be to count as nearly the same.
+
+        `NEAR`, but more where different pages of one build are that alike anyway: what they share is the template.
+        """
+        codes, shapes = self.shapes
+        names = self.names[0]
+        kind = np.unique(codes * (names.max(initial=0) + 1) + names, return_inverse=True)[1]
+        bar = np.full(int(kind.max(initial=0)) + 1, NEAR)
+        rows = np.flatnonzero((self.cluster >= 0) & ~self.soft)
+        order = rows[np.lexsort((rows, kind[rows]))]
+        # neighbours at a few distances within the same kind of URL stand for pairs taken at random
+        for step in (1, 7, 31):
+            a, b = order[:-step], order[step:]
+            pairs = (kind[a] == kind[b]) & (self.cluster[a] != self.cluster[b])
+            a, b = a[pairs], b[pairs]
+            if not len(a):
+                continue
+            alike = np.nan_to_num(self.resemblance(a, b), nan=1.0)
+            total = np.bincount(kind[a], minlength=len(bar))
+            close = np.bincount(kind[a], weights=alike >= NEAR, minlength=len(bar))
+            bar[(total >= 5) & (close > 0.1 * total)] = 1.01
+        found: npt.NDArray[np.float64] = bar[kind]
         return found
 
     @cached_property

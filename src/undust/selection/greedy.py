@@ -19,6 +19,7 @@ from undust.selection.refine import Bar, Candidate, refine
 from undust.selection.trial import Trial, trial
 
 ROUNDS = 14
+PLAUSIBLE = 3  # true merges from which a proposal that is turned down is worth a word
 SMALL = 0.15  # share of the round's best below which a candidate waits
 MAX_RULES = 30
 
@@ -28,9 +29,19 @@ class Selection:
     """What was chosen, what it costs on the pages it was judged on, and what was turned down."""
 
     rules: list[Rule] = field(default_factory=list)
-    rejected: list[tuple[Rule, str]] = field(default_factory=list)
+    rejected: dict[str, tuple[int, Rule, str]] = field(default_factory=dict)  # id -> true merges, rule, why
     lost: int = 0
     view: View | None = None
+
+    def reject(self, t: Trial, why: str) -> None:
+        """Remember a proposal that had something for it, and what was against it."""
+        self.rejected[t.rule.id] = (t.merges, t.rule, why)
+
+    def rejected_rules(self, most: int = 10) -> list[Rule]:
+        """The most plausible ones turned down, each with its reason."""
+        taken = {r.id for r in self.rules}
+        ranked = sorted((r for i, r in self.rejected.items() if i not in taken), key=lambda r: (-r[0], r[1].id))
+        return [replace(r, status="rejected", why=why) for _, r, why in ranked[:most]]
 
 
 def select(
@@ -45,6 +56,7 @@ def select(
     """Choose rules for a site; `risk` is the share of distinct contents that may be lost."""
     bar = bar or Bar()
     view = View(site)
+    view.semicolons = _takes_semicolons(view)
     chosen = Selection(view=view)
     budget = risk * view.clusters
     idle: dict[str, int] = {}  # proposals that brought nothing: they are tried again only with more votes
@@ -58,13 +70,39 @@ def select(
             found = refine(t, bar) if t is not None and t.good.any() else []
             if not found:
                 idle[rule.id] = votes
+                if t is not None and t.merges >= PLAUSIBLE:
+                    chosen.reject(t, _against(t))
             for c in found:
                 tried.setdefault(c.rule.id, c)
         if not _take(tried, view, chosen, budget, max_rules, turn, log):
             break
         view = view.rewritten(rewriter(chosen.rules))
         chosen.view = view
+    _drop_idle(chosen, site)
     return chosen
+
+
+def _takes_semicolons(view: View) -> bool:
+    """Does the site take `;` for `&`? Asked of the pages that were seen under both."""
+    t = trial(Rule(when={"separator": ";"}, do={"query": "{query|semi}"}), view)
+    return t is not None and t.merges >= 2 and int(t.bad.sum()) <= 0.02 * t.merges
+
+
+def _drop_idle(chosen: Selection, site: Site) -> None:
+    """Remove rules that no longer fire once all the others are there: pruning costs nothing."""
+    compiled = [compile_rule(r) for r in chosen.rules]
+    fired = [0] * len(compiled)
+    for url in site.urls:
+        for _ in range(10):
+            before = url
+            for i, rule in enumerate(compiled):
+                new = rule.apply(url)
+                if new is not None and new != url:
+                    url = new
+                    fired[i] += 1
+            if url == before:
+                break
+    chosen.rules = [r for r, n in zip(chosen.rules, fired, strict=True) if n]
 
 
 def _take(
@@ -100,9 +138,9 @@ def _take(
         if fresh.sum() < 0.7 * t.merges or _clashes(c.rule, t, written, view.n):
             continue
         if t.lost and chosen.lost + t.lost > budget:
-            chosen.rejected.append((c.rule, f"would lose {t.lost} contents, over the budget"))
+            chosen.reject(t, f"would lose {t.lost} contents, over the budget of {budget:.1f}; {_against(t)}")
             continue
-        rule = replace(c.rule, order=len(chosen.rules), status="probable", evidence=_evidence(c, t))
+        rule = replace(c.rule, order=len(chosen.rules), status="probable", evidence=_evidence(c, t), examples=_examples(t))
         chosen.rules.append(rule)
         chosen.lost += t.lost
         merged = _unite(merged, t.source[t.good], t.anchor[t.good])
@@ -114,6 +152,26 @@ def _take(
             f"low={c.precision_low:.3f} {rule.scope.to_dict()} {dict(rule.when)} -> {dict(rule.do)}"
         )
     return any_taken
+
+
+def _against(t: Trial) -> str:
+    """What speaks against a tried rule, with a pair of URLs to look at."""
+    if not t.bad.any():
+        return f"{t.merges} true merges are too few, or lie in too small a part of the {len(t.rows)} URLs it changes"
+    e = int(np.flatnonzero(t.bad)[0])
+    view = t.view
+    return (
+        f"{int(t.bad.sum())} of {len(t.source)} merges are of different pages, "
+        f"e.g. {view.urls[t.source[e]]} and {view.urls[t.anchor[e]]}"
+    )
+
+
+def _examples(t: Trial, most: int = 3) -> tuple[tuple[str, str], ...]:
+    """True merges to look at: a URL and the one it falls together with."""
+    events = np.flatnonzero(t.good)
+    spread = events[np.linspace(0, len(events) - 1, min(most, len(events))).astype(int)]
+    urls = t.view.urls
+    return tuple((urls[t.source[e]], urls[t.anchor[e]]) for e in spread)
 
 
 def _parts_written(rule: Rule) -> frozenset[str]:

@@ -169,7 +169,12 @@ def refine(trial: Trial, bar: Bar) -> list[Candidate]:
     feats = features(trial)
     by_name = {f.name: f for f in feats}
     affected = trial.rows
+    # Some sites take `;` for `&`, to others it is part of a value: unless the site is known to take it, a rule
+    # speaks of one separator only.
+    one_separator = "separator" in by_name and not view.semicolons
     for combo in _combinations(by_name):
+        if one_separator and "separator" not in combo:
+            continue
         if (covered | ~trial.good).all():
             break
         fs = [by_name[n] for n in combo]
@@ -235,7 +240,6 @@ def _combinations(by_name: dict[str, Feature]) -> Iterator[tuple[str, ...]]:
         ("separator",),
         *((w,) for w in without),
         ("tail",),
-        *(("separator", w) for w in without),
         *(("tail", w) for w in without),
         tuple(without),
         ("top",),
@@ -256,6 +260,8 @@ def _combinations(by_name: dict[str, Feature]) -> Iterator[tuple[str, ...]]:
     for combo in order:
         if all(n in by_name for n in combo):
             yield combo
+            if "separator" in by_name and "separator" not in combo and combo:
+                yield ("separator", *combo)
 
 
 def _tally(context: Ints, cluster: Ints, fold: Ints, good: Any, bad: Any, near: Any, n: int) -> list[Count]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from undust.learners.view import NEAR, Bools, Ints, View
+from undust.learners.view import Bools, Ints, View
 from undust.rules import CompiledRule, Rule, compile_rule
 
 
@@ -111,7 +111,12 @@ def _events(
     good = view.cluster[source] == view.cluster[target]
     near = np.zeros(len(source), bool)
     if len(wrong := np.flatnonzero(~good)):
-        near[wrong] = np.nan_to_num(view.resemblance(source[wrong], target[wrong]), nan=0.0) >= NEAR
+        alike = view.resemblance(source[wrong], target[wrong])
+        near[wrong] = np.nan_to_num(alike, nan=0.0) >= view.nearness[source[wrong]]
+        # where texts cannot be told apart and nothing else says they are equal, nothing is known
+        told = np.ones(len(source), bool)
+        told[wrong[np.isnan(alike)]] = False
+        source, target, group, good, near = (x[told] for x in (source, target, group, good, near))
     wrong_pairs = (
         np.unique(np.stack([group[~good], view.cluster[source[~good]]], 1), axis=0) if len(source) else []
     )
