@@ -1,0 +1,160 @@
+"""From pages to a rule book: one function for a site, one for a crawl."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from undust.crawl import Crawl, read
+from undust.errors import UsageError
+from undust.learners import Learner, create
+from undust.learners.auto import Auto
+from undust.learners.view import View
+from undust.likeness import Site, sketch_kind, sketch_texts, split_sites
+from undust.likeness.labels import DIGEST, SIZE
+from undust.likeness.sizes import label_by_size
+from undust.rules import Rule, RuleBook, SiteRules
+from undust.selection.greedy import Selection, select
+
+RISK = 0.001
+"""Share of a site's distinct contents that its rules may lose, as judged."""
+
+DEPLOYABLE = 30
+"""Rules a site at most: more than a person reviews are of no use."""
+
+Log = Callable[[str], None]
+
+
+def learn(
+    crawl: Crawl | pa.Table | Any,
+    learner: Learner | str = "auto",
+    *,
+    site_key: str = "host",
+    risk: float = RISK,
+    params: Mapping[str, Any] | None = None,
+    host: str | None = None,
+    on_site: Callable[[Site, SiteRules], None] | None = None,
+) -> RuleBook:
+    """Learn a rule book from pages; anything `undust.read` takes will do.
+
+    >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}{i}", "digest": f"{i}"} for i in range(20) for s in "xy"]
+    >>> book = learn(pages)
+    >>> [r.describe() for r in book.rules()]
+    ['drop sid']
+    """
+    if site_key not in ("host", "domain", "all"):
+        raise UsageError(f"no site key {site_key!r}; there are host, domain, all")
+    if isinstance(learner, str):
+        learner = create(learner, params)
+    book = RuleBook(site_key=site_key)
+    for site in sites(crawl, site_key, host):
+        learned = learn_site(site, learner, risk=risk)
+        book.add(learned)
+        if on_site is not None:
+            on_site(site, learned)
+    return book
+
+
+def sites(crawl: Crawl | pa.Table | Any, site_key: str = "host", host: str | None = None) -> Iterator[Site]:
+    """The sites of whatever holds pages."""
+    if not isinstance(crawl, Crawl):
+        crawl = read(crawl, host=host, sketcher=sketch_texts, sketch_kind=sketch_kind())
+    return split_sites(crawl.pages, site_key)  # type: ignore[arg-type]  # checked above, by `learn`
+
+
+def learn_site(
+    site: Site, learner: Learner | None = None, *, risk: float = RISK, log: Log = lambda _: None
+) -> SiteRules:
+    """The rules of one site, with the strongest evidence its pages carry.
+
+    With content (digests, sketches, labels) rules are `probable`. With sizes alone they are judged by sizes and
+    are `likely`. With URLs alone nothing can be judged: what is proposed by the list alone is `likely` too, and
+    validation by fetching is advised.
+    """
+    learner = learner or Auto()
+    evidence = evidence_of(site)
+    notes: dict[str, Any] = {"evidence": evidence, "learner": learner.name, "pages": site.n}
+    if evidence == "url":
+        rules = _from_urls_alone(site, learner)
+        notes["advice"] = "no page content was seen: validate these rules by fetching (undust validate)"
+        return SiteRules(site.name, site.hosts, rules, notes=notes)
+    if evidence == "size":
+        site = site.with_labels(label_by_size(site.seen))
+    propose = learner.propose_on if isinstance(learner, Auto) else _once(learner)
+    chosen = select(site, propose, risk=risk, max_rules=DEPLOYABLE, log=log)
+    rules = chosen.rules
+    if evidence == "size":
+        rules = [replace(r, status="likely", evidence=replace(r.evidence, level="size")) for r in rules]
+        notes["advice"] = "judged by sizes alone: validate these rules by fetching (undust validate)"
+    notes.update(_account(chosen))
+    return SiteRules(site.name, site.hosts, rules, chosen.rejected_rules(), notes)
+
+
+def evidence_of(site: Site) -> str:
+    """`content`, `size` or `url`: what a rule of this site can be judged by.
+
+    Content counts when some cluster has two pages; otherwise sizes when they are known of most pages.
+    """
+    labels = site.labels
+    known = (labels.cluster >= 0) & ~labels.soft & (labels.level >= DIGEST)
+    if known.sum() > len(np.unique(labels.cluster[known])) or known.mean() > 0.5:
+        return "content"
+    sized = site.alive & (site.size_min > 0)
+    return "size" if site.n and sized.mean() > 0.5 else "url"
+
+
+def _once(learner: Learner) -> Callable[[View], list[Rule]]:
+    """A published method proposes once; its proposals are tried again in every round."""
+    kept: list[list[Rule]] = []
+
+    def propose(view: View) -> list[Rule]:
+        if not kept:
+            kept.append(learner.propose(view.site))
+        return kept[0]
+
+    return propose
+
+
+def _from_urls_alone(site: Site, learner: Learner) -> list[Rule]:
+    """The list itself is all there is: DustBuster's likely rules, best first."""
+    proposing = create("dustbuster") if isinstance(learner, Auto) else learner
+    ranked = proposing.propose(site)[:DEPLOYABLE]
+    return [replace(r, order=i, status="likely") for i, r in enumerate(ranked)]
+
+
+def _account(chosen: Selection) -> dict[str, Any]:
+    """What the rules leave: how much is merged, what is still duplicated and by which kinds of URLs."""
+    view = chosen.view
+    if view is None:
+        return {}
+    known = (view.cluster >= 0) & ~view.soft
+    clusters, count = np.unique(view.cluster[known], return_counts=True)
+    return {
+        "forms": int(known.sum()),
+        "contents": len(clusters),
+        "lost": chosen.lost,
+        "unexplained": _unexplained(view, set(clusters[count > 1].tolist())),
+    }
+
+
+def _unexplained(view: View, clusters: set[int], most: int = 5) -> list[dict[str, Any]]:
+    """The largest groups of duplicates that no rule explains, by the shapes of their URLs."""
+    codes, shapes = view.shapes
+    members: dict[int, list[int]] = {}
+    for row, cluster in enumerate(view.cluster.tolist()):
+        if cluster in clusters and not view.soft[row]:
+            members.setdefault(cluster, []).append(row)
+    kinds: Counter[tuple[str, ...]] = Counter()
+    example: dict[tuple[str, ...], list[str]] = {}
+    for rows in members.values():
+        kind = tuple(sorted({shapes[codes[r]] for r in rows}))[:3]
+        kinds[kind] += len(rows) - 1
+        example.setdefault(kind, [view.urls[r] for r in rows[:3]])
+    return [
+        {"duplicates": n, "paths": list(kind), "example": example[kind]} for kind, n in kinds.most_common(most)
+    ]

@@ -1,0 +1,61 @@
+"""The default learner: every method proposes, what they propose is judged alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from undust.learners import LEARNERS
+from undust.learners.alignment import Alignment
+from undust.learners.base import Learner
+from undust.learners.view import View
+from undust.likeness import Site
+from undust.rules import Rule
+
+PUBLISHED = ("dustbuster", "pairwise", "pattern-tree")
+
+
+class Auto(Learner):
+    """Pool the proposals of all learners; equal rules become one with all their sources.
+
+    Alignment of whole clusters proposes anew in every round of the selection, on the site as the accepted rules
+    have rewritten it; the published methods propose once, on the site as it is. Nothing is deployed because a
+    method proposed it: each proposal is tried on the whole site, narrowed to where it holds and judged on
+    clusters it was not found in (`undust.selection`).
+
+    Parameters
+    ----------
+    learners: names of the methods asked besides alignment, comma separated.
+    proposals: how many of each one's proposals are tried, best first.
+    """
+
+    name = "auto"
+
+    def __init__(self, *, learners: str = ",".join(PUBLISHED), proposals: int = 120) -> None:
+        self.learners = learners
+        self.proposals = proposals
+
+    def propose(self, site: Site) -> list[Rule]:
+        return self.propose_on(View(site))
+
+    def propose_on(self, view: View) -> list[Rule]:
+        """What all methods propose for the forms of a view."""
+        found = Alignment().propose_on(view)
+        if view.first:
+            for name in filter(None, self.learners.split(",")):
+                found += LEARNERS[name]().propose(view.site)[: self.proposals]
+        return pool(found)
+
+
+def pool(rules: list[Rule]) -> list[Rule]:
+    """Equal rules once, with the sources of all, in the order in which they first came.
+
+    >>> a, b = Rule(do={"query[sid]": None}, source=("x",)), Rule(do={"query[sid]": None}, source=("y",))
+    >>> [r.source for r in pool([a, b])]
+    [('x', 'y')]
+    """
+    first: dict[str, Rule] = {}
+    sources: dict[str, dict[str, None]] = {}
+    for rule in rules:
+        first.setdefault(rule.id, rule)
+        sources.setdefault(rule.id, {}).update(dict.fromkeys(rule.source))
+    return [replace(r, source=tuple(sources[i])) if len(sources[i]) > 1 else r for i, r in first.items()]
