@@ -164,7 +164,7 @@ class PublishedValidation:
         return replace(out, rules=kept, spared=out.spared + pruned, attempted=attempted, fetched=self.fetched)
 
     def _either_direction(self, rule: Rule, out: Validated) -> bool:
-        directions = [r for r in shrinking_first(rule) if _writable(r)]
+        directions = [r for r in shrinking_first(rule) if writable(r)]
         refuted: list[Rule] = []
         for direction in directions:
             trial = self.validate_rule(direction)
@@ -227,7 +227,7 @@ def shrinking_first(rule: Rule) -> list[Rule]:
     return [reverse, rule] if grows else [rule, reverse]
 
 
-def _writable(rule: Rule) -> bool:
+def writable(rule: Rule) -> bool:
     """Whether the language can say it, and it does not feed itself (RES-12)."""
     a, b = sides(rule)
     if any(b[i : i + len(a)] == a for i in range(len(b) - len(a) + 1)):
