@@ -58,7 +58,7 @@ def rules_of(domain: str) -> list[Rule]:
             site, when={"path": "/board/topic,{t:int}.msg{:int}.html"}, do={"path": "/board/topic,{t}.0.html"}
         ),
         Rule(site, when={"path": "/{y:int}/{m:int}/{s:slug}/amp"}, do={"path": "/{y}/{m}/{s}"}),
-        Rule(site, when={"path[-1]": ["index.html", "index.php"]}, do={"path[-1]": ""}),
+        Rule(site, when={"path[-1]": ["index.html", "index.htm"]}, do={"path[-1]": ""}),
         Rule(site, when={"host": f"www.{domain}"}, do={"host": domain}),
         Rule(site, do={"matrix[jsessionid]": None}),
     ]

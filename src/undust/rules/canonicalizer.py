@@ -129,6 +129,7 @@ class Canonicalizer:
         self._domains: dict[str, list[Rule]] = {}
         self._anywhere: list[Rule] | None = None
         self._programs: dict[tuple[str, ...], Program] = {}
+        self._known: dict[tuple[str | None, str], Program | None] = {}
         self._places: dict[str, Place | None] = {}
         self._heads: dict[str, Head | None] = {}
         for site in book.sites.values():
@@ -178,58 +179,66 @@ class Canonicalizer:
         if program is None:
             return Settled(url)
         start = self._clean(url, steps)
-        return self._run(MutableUrl(start), start, program, program.candidates(start), steps)
+        out = self._run(MutableUrl(start), start, program, program.candidates(start), steps)
+        return Settled(out) if isinstance(out, str) else out
 
     def _run(
         self, u: MutableUrl, start: str, program: Program | None, mask: int, steps: list[Step] | None = None
-    ) -> Settled:
+    ) -> str | Settled:
         """Apply the rules of `program` that are in `mask`, then all that what they did calls for.
 
-        `u` is `start` taken apart.
+        `u` is `start` taken apart. Only where it comes to no end, or to a circle, it says so.
         """
         seen = [start]
         for _ in range(MAX_ROUNDS):
             if not mask or program is None:
-                return Settled(seen[-1])
+                return seen[-1]
             scheme, authority = u.scheme, u.authority
-            before = seen[-1]
-            fired = False
+            fired = moved = False
+            looked: int | None = None  # the rules for the URL as it is, if that is known
             while mask:
                 lowest = mask & -mask
                 mask ^= lowest
                 number = lowest.bit_length() - 1
-                changed = (program.ready[number] or program.compiled(number)).apply_parsed(u)
+                rule = program.ready[number] or program.compiled(number)
+                before = str(u) if steps is not None else ""
+                changed = rule.apply_parsed(u)
                 if u.overlong:
                     return Settled(start, endless=True)
-                if changed:
-                    fired = True
-                    rule = program.rules[number]
-                    if steps is not None:
-                        steps.append((rule, before, str(u)))
-                        before = str(u)
-                    if u.authority == authority and u.scheme == scheme:
-                        mask = program.look(u) & -(lowest << 1)
-                        continue
+                if not changed:
+                    continue
+                fired = True
+                looked = None
+                if steps is not None:
+                    steps.append((rule.rule, before, str(u)))
+                if u.authority != authority or u.scheme != scheme:
                     # Another host, other rules; the round goes on with those that come after.
-                    scheme, authority = u.scheme, u.authority
+                    scheme, authority, moved = u.scheme, u.authority, True
                     program = self._program_of(u)
                     if program is None:
                         break
-                    mask = program.look(u) & program.after(rule)
+                    looked = program.look(u)
+                    mask = looked & program.after(rule.rule)
+                elif not rule.narrowing or any(text in str(u) for text in program.joins):
+                    looked = program.look(u)
+                    mask = looked & -(lowest << 1)
             if not fired:
-                return Settled(seen[-1])
-            text = str(u)
-            now = self._clean(text, steps)
+                return seen[-1]
+            text = now = str(u)
+            if moved or steps is not None or "%" in text or "/." in text or not u.path:
+                now = self._clean(text, steps)
             if now == seen[-1]:
-                return Settled(now)
+                return now
             if now in seen:
                 cycle = tuple(seen[seen.index(now) :])
                 return Settled(min(cycle, key=lambda v: (len(v), v)), cycle)
             seen.append(now)
             if now is not text:
                 u = MutableUrl(now, u.limit)
-                program = self._program_of(u)
-            mask = 0 if program is None else program.look(u)
+                program, looked = self._program_of(u), None
+            if program is None:
+                return now
+            mask = program.look(u) if looked is None else looked
         return Settled(start, endless=True)
 
     def _clean(self, url: str, steps: list[Step] | None = None) -> str:
@@ -257,15 +266,23 @@ class Canonicalizer:
     def _program_of(self, u: MutableUrl) -> Program | None:
         if u.authority is None:
             return None
+        where = u.scheme, u.authority
+        if where in self._known:
+            return self._known[where]
+        program = None
         rules = self._rules(u.host or "", u.port)
-        if rules is None:
-            return None
-        # What a rule asks of scheme, host and port is the same for all URLs of this place: asked once.
-        rules = [rule for rule in rules if _may_hold(rule, u)]
-        name = tuple(sorted(rule.id for rule in rules))
-        if name not in self._programs:
-            self._programs[name] = Program(rules)
-        return self._programs[name]
+        if rules is not None:
+            # What a rule asks of scheme, host and port is the same for all URLs of this place: asked once.
+            rules = [rule for rule in rules if _may_hold(rule, u)]
+            name = tuple(sorted(rule.id for rule in rules))
+            if name not in self._programs:
+                self._programs[name] = Program(rules)
+            program = self._programs[name]
+        if len(self._known) >= CACHE:
+            self._forget()
+        if len(u.authority) <= LONG:
+            self._known[where] = program
+        return program
 
     def _place(self, prefix: str) -> Place | None:
         """For `scheme://authority`; None: the host is not in the book, or this is no such thing."""
@@ -322,6 +339,7 @@ class Canonicalizer:
 
     def _forget(self) -> None:
         self._places.clear()
+        self._known.clear()
         self._programs.clear()
         self._heads.clear()
 
@@ -416,7 +434,12 @@ class Canonicalizer:
                 slash = url.find("/", 8)
                 prefix, path = url[:slash], url[slash:]
                 found = places[prefix] if prefix in places else self._place(prefix)
-                if found is None or slash < 0 or "#" in path or (clean and _odd(path)):
+                if (
+                    found is None
+                    or slash < 0
+                    or "#" in path
+                    or (clean and ("/." in path or ("%" in path and normal_escapes(path) != path)))
+                ):
                     append(self.settle(url).url)
                     continue
                 place, query = found, None
@@ -429,8 +452,8 @@ class Canonicalizer:
                     append(now)
                     continue
             u = MutableUrl.of(place.scheme, place.authority, path, query, 2 * len(url) + MAX_GROWTH)
-            settled = self._run(u, now, program, mask)
-            append(self.settle(url).url if settled.cycle or settled.endless else settled.url)
+            end = self._run(u, now, program, mask)
+            append(end if type(end) is str else self.settle(url).url)
         return out
 
     def _head(self, text: str) -> Head | None:
@@ -475,11 +498,6 @@ def _sift(fields: list[str], names: dict[str, bool | frozenset[str] | None]) -> 
                 continue
         kept.append(field)
     return kept
-
-
-def _odd(path: str) -> bool:
-    """Whether the path is perhaps not in normal form."""
-    return "/." in path or ("%" in path and normal_escapes(path) != path)
 
 
 def _may_hold(rule: Rule, u: MutableUrl) -> bool:

@@ -50,7 +50,7 @@ class CompiledRule:
     'http://example.org/?title=Casino_Royale'
     """
 
-    __slots__ = ("_everywhere", "apply_parsed", "edits", "rule", "scope", "tests", "trigger")
+    __slots__ = ("_everywhere", "apply_parsed", "edits", "narrowing", "rule", "scope", "tests", "trigger")
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -61,6 +61,11 @@ class CompiledRule:
         substitute = _compile_substitution(rule)
         self.edits: tuple[Edit, ...] = () if substitute else tuple(_compile_edits(rule, groups))
         self.trigger = trigger(rule)
+        # It does no more than drop parameters, so afterwards there is less that others could fire on.
+        self.narrowing = bool(self.edits) and all(
+            edit.value is None and edit.key.kind == "query" and edit.key.name is not None
+            for edit in self.edits
+        )
         # Rewrite a parsed URL, which lies in the scope; False: nothing changed.
         self.apply_parsed: Callable[[MutableUrl], bool]
         if substitute:
@@ -192,13 +197,15 @@ class Needs(NamedTuple):
     segments: tuple[str, ...] | None = None
     names: tuple[str, ...] | None = None
     texts: tuple[str, ...] | None = None
+    last: bool = False  # the segment is the last one
+    first: str | None = None  # the first segment of the path as it is written
 
 
 def needs(rule: Rule) -> Needs:
     """What must be present for `rule` to change a URL.
 
     >>> needs(Rule(when={"path": "/viewtopic.php"}, do={"query": "{query|sort}"}))
-    Needs(paths=('/viewtopic.php',), segments=None, names=None, texts=('&', ';'))
+    Needs(paths=('/viewtopic.php',), segments=None, names=None, texts=('&', ';'), last=False, first=None)
     """
     swap = rule.do.get("substitute")
     names = None if swap is not None else _needed_names(rule)
@@ -206,6 +213,7 @@ def needs(rule: Rule) -> Needs:
     if isinstance(swap, Mapping):
         texts = (swap["from"],) if swap["from"] else None
     paths = segments = None
+    last, first = False, None
     for text, condition in rule.when.items():
         if text == "names" or condition is None:
             continue
@@ -217,14 +225,19 @@ def needs(rule: Rule) -> Needs:
             if values is not None and key.position is None:
                 paths = values
             elif values is not None:
-                segments = values
-            elif isinstance(condition, str) and key.position is None and texts is None:
-                texts = _longest_literal(condition, key)
+                segments, last = values, key.position == -1
+            elif isinstance(condition, str) and key.position is None:
+                literals = parse_pattern(condition, key).literals
+                texts = texts or _longest_literal(condition, key)
+                if literals[0].count("/") > 1:
+                    first = literals[0].split("/")[1]
+                elif segments is None and "/" in literals[-1] and ";" not in literals[-1]:
+                    segments, last = (literals[-1].rpartition("/")[2],), True
         elif key.kind == "query" and key.name:
             names = (key.name,)
         elif key.kind in ("url", "query", "fragment") and isinstance(condition, str) and texts is None:
             texts = _longest_literal(condition, key)
-    return Needs(paths, segments, names, texts)
+    return Needs(paths, segments, names, texts, last, first)
 
 
 def trigger(rule: Rule) -> Trigger | None:
@@ -538,7 +551,7 @@ def _writer(key: Key) -> Write:
     if kind == "url":
         return lambda u, value: _write_url(u, value or "")
     if kind == "scheme":
-        return lambda u, value: _write_scheme(u, value or "")
+        return lambda u, value: u.set_scheme(value or "")
     if kind == "host":
         if position is None:
             return lambda u, value: u.set_host(value or "")
@@ -556,7 +569,7 @@ def _writer(key: Key) -> Write:
         return lambda u, value: (
             u.drop_field(name, occurrence) if value is None else u.set_field(name, occurrence, value)
         )
-    return lambda u, value: _write_fragment(u, value)
+    return lambda u, value: u.set_fragment(value)
 
 
 def _write_url(u: MutableUrl, value: str) -> bool:
@@ -564,18 +577,6 @@ def _write_url(u: MutableUrl, value: str) -> bool:
         return False
     u.replace(value)
     return True
-
-
-def _write_scheme(u: MutableUrl, value: str) -> bool:
-    changed = u.scheme != value
-    u.scheme = value
-    return changed
-
-
-def _write_fragment(u: MutableUrl, value: str | None) -> bool:
-    changed = u.fragment != value
-    u.fragment = value
-    return changed
 
 
 def _write_label(u: MutableUrl, position: int, value: str | None) -> bool:

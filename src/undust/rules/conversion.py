@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from operator import methodcaller
 
 from undust.url import query_separator, remove_dot_segments
 
@@ -110,16 +111,14 @@ def _fields(query: str, change: Callable[[list[str]], list[str]]) -> str:
     return by.join(change(query.split(by)))
 
 
-def _by_name(field: str) -> tuple[str, str]:
-    name, _, value = field.partition("=")
-    return name, value
+_by_name = methodcaller("partition", "=")
 
 
 def sort(query: str) -> str:
     """Sort the fields of a query by name, then value.
 
-    >>> sort("t=2&a=3&t=1")
-    'a=3&t=1&t=2'
+    >>> sort("t=2&a=3&t=1&a-b=0")
+    'a=3&a-b=0&t=1&t=2'
     """
     return _fields(query, lambda fields: sorted(fields, key=_by_name))
 

@@ -32,7 +32,7 @@ class MutableUrl:
     """
 
     __slots__ = (
-        "_fields", "_host", "_segments", "authority", "fragment",
+        "_fields", "_host", "_segments", "_text", "authority", "fragment",
         "limit", "overlong", "path", "query", "scheme",
     )  # fmt: skip
 
@@ -47,7 +47,7 @@ class MutableUrl:
         u = cls.__new__(cls)
         u.limit, u.overlong = limit, False
         u.scheme, u.authority, u.path, u.query, u.fragment = scheme, authority, path, query, None
-        u._host = u._segments = u._fields = None
+        u._host = u._segments = u._fields = u._text = None
         return u
 
     def replace(self, text: str) -> None:
@@ -56,8 +56,15 @@ class MutableUrl:
         self._host: tuple[str | None, str, str | None] | None = None
         self._segments: list[str] | None = None
         self._fields: list[str] | None = None
+        self._text: str | None = text
 
     def __str__(self) -> str:
+        text = self._text
+        if text is None:
+            text = self._text = self._unparse()
+        return text
+
+    def _unparse(self) -> str:
         if self.scheme is None or self.authority is None:
             return unparse(Parts(self.scheme, self.authority, self.path, self.query, self.fragment))
         text = f"{self.scheme}://{self.authority}{self.path}"
@@ -92,7 +99,7 @@ class MutableUrl:
         if host == old:
             return False
         self.authority = join_authority(userinfo, host, port)
-        self._host = None
+        self._host = self._text = None
         return True
 
     def set_port(self, port: str | None) -> bool:
@@ -100,7 +107,19 @@ class MutableUrl:
         if port == old:
             return False
         self.authority = join_authority(userinfo, host, port)
-        self._host = None
+        self._host = self._text = None
+        return True
+
+    def set_scheme(self, scheme: str) -> bool:
+        if scheme == self.scheme:
+            return False
+        self.scheme, self._text = scheme, None
+        return True
+
+    def set_fragment(self, fragment: str | None) -> bool:
+        if fragment == self.fragment:
+            return False
+        self.fragment, self._text = fragment, None
         return True
 
     # -- path ------------------------------------------------------------
@@ -128,7 +147,7 @@ class MutableUrl:
         if path == self.path:
             return False
         self.path = path
-        self._segments = None
+        self._segments = self._text = None
         return True
 
     def set_segments(self, segments: list[str]) -> bool:
@@ -196,7 +215,7 @@ class MutableUrl:
         if query == self.query:
             return False
         self.query = query
-        self._fields = None
+        self._fields = self._text = None
         return True
 
     def drop_fields(self, names: frozenset[str]) -> bool:
@@ -242,7 +261,7 @@ class MutableUrl:
         if query == self.query:
             return False
         self.query = query
-        self._fields = None
+        self._fields = self._text = None
         return True
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from undust.errors import BookError
@@ -47,6 +47,10 @@ class Pattern:
     groups: tuple[Group, ...]
     in_path: bool = False
     may_be_empty: bool = False
+    # The same as a regular expression without backtracking, where the literals cannot occur in the groups before
+    # them; `checks` are the groups whose type says more than which characters it may have.
+    quick: Callable[[str], re.Match[str] | None] | None = field(default=None, compare=False)
+    checks: tuple[tuple[int, str], ...] = field(default=(), compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,6 +69,19 @@ class Pattern:
         >>> parse_pattern("topic,{t:int}.html").match("topic,x.html") is None
         True
         """
+        if self.quick is not None:
+            found = self.quick(text)
+            if found is None:
+                return None
+            values = found.groups()
+            for place, type_ in self.checks:
+                if not matches_type(type_, values[place]):
+                    return None
+            return values
+        return self.match_slowly(text)
+
+    def match_slowly(self, text: str) -> tuple[str, ...] | None:
+        """The definition of `match`: what the regular expression must agree with, where there is one."""
         literals, groups = self.literals, self.groups
         begin = literals[0]
         if not groups:
@@ -139,7 +156,46 @@ def parse_pattern(text: str, key: Key | None = None) -> Pattern:
     # A wildcard does not cross a slash of the path; that of a parameter may be empty: `?print=`.
     in_path = key is not None and key.kind == "path"
     in_query = key is not None and key.name is not None
-    return Pattern(tuple(literals), tuple(groups), in_path, in_query)
+    quick, checks = _quick(literals, groups, in_path, in_query)
+    return Pattern(tuple(literals), tuple(groups), in_path, in_query, quick, checks)
+
+
+# The characters a text of each type is made of (all of them, perhaps more).
+_CHARACTERS = {
+    "int": "[0-9]",
+    "hex": "[0-9A-Fa-f]",
+    "uuid": "[0-9A-Fa-f-]",
+    "date": "[0-9_.-]",
+    "slug": r"[\w-]",
+    "word": r"[^\W\d_]",
+    "session": "[0-9A-Za-z_.!~-]",
+}
+
+
+def _quick(
+    literals: list[str], groups: list[Group], in_path: bool, in_query: bool
+) -> tuple[Callable[[str], re.Match[str] | None] | None, tuple[tuple[int, str], ...]]:
+    """The pattern as a regular expression with possessive groups; none where that would mean something else.
+
+    "Up to the first occurrence of the next literal" and "as many characters of the type as there are" are the same
+    if the literal begins with a character the type does not have.
+    """
+    if not groups:
+        return None, ()
+    expression, checks = re.escape(literals[0]), []
+    for place, (group, literal) in enumerate(zip(groups, literals[1:], strict=True)):
+        characters = _CHARACTERS.get(group.type, "[^/]" if group.type == "any" and in_path else None)
+        empty = group.type == "rest" or (group.type == "any" and in_query)
+        if characters is None:
+            if literal or place < len(groups) - 1:
+                return None, ()
+            characters = "."
+        elif literal and re.match(characters, literal[0]):
+            return None, ()
+        expression += f"({characters}{'*' if empty else '+'}+){re.escape(literal)}"
+        if group.type in _CHARACTERS and group.type != "int":
+            checks.append((place, group.type))
+    return re.compile(expression + r"\Z", re.DOTALL).match, tuple(checks)
 
 
 @lru_cache(maxsize=65536)

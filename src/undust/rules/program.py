@@ -8,6 +8,7 @@ rule.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from undust.rules.compiled import CompiledRule, Needs, compile_rule, literal_val
 from undust.rules.mutable import MutableUrl
 from undust.rules.pattern import parse_key, parse_template
 from undust.rules.rule import Rule
-from undust.url import Key, query_separator, split_segment
+from undust.url import Key, query_separator, split_path, split_segment
 
 MAX_PLANS = 1024
 
@@ -45,8 +46,8 @@ class Program:
     """
 
     __slots__ = (
-        "_needs", "_plans", "any_path", "any_query", "names", "paths", "ready",
-        "rules", "scopes", "segments", "stars", "texts",
+        "_last", "_needs", "_plans", "any_path", "any_query", "firsts", "joins", "lasts", "names", "paths", "ready",
+        "rules", "scopes", "segments", "stars", "text", "texts",
     )  # fmt: skip
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -57,6 +58,8 @@ class Program:
         self.any_path = self.any_query = 0  # rules that need no particular path; no particular parameter
         self.paths: dict[str, int] = {}
         self.segments: dict[str, int] = {}
+        self.firsts: dict[str, int] = {}  # the first segment
+        self.lasts: dict[str, int] = {}  # the last segment
         self.names: dict[str, int] = {}
         texts: dict[tuple[str, ...], int] = {}
         scopes: dict[str, int] = {}
@@ -67,6 +70,10 @@ class Program:
             self._needs.append(need)
             if need.paths is not None:
                 _file(self.paths, need.paths, bit)
+            elif need.first is not None:
+                _file(self.firsts, (need.first,), bit)
+            elif need.segments is not None and need.last:
+                _file(self.lasts, need.segments, bit)
             elif need.segments is not None:
                 _file(self.segments, need.segments, bit)
             else:
@@ -81,7 +88,11 @@ class Program:
                 scopes[rule.scope.path] = scopes.get(rule.scope.path, 0) | bit
             if any(isinstance(action, dict) and "ignore" in action for action in rule.do.values()):
                 self.stars.append(place)
-        self.texts = list(texts.items())
+        self.text = [(values[0], bits) for values, bits in texts.items() if len(values) == 1]
+        self.texts = [(values, bits) for values, bits in texts.items() if len(values) != 1]
+        # Texts that could come into being where a field is taken out of a query.
+        self.joins = [text for values in texts for text in values if len(text) > 1 and re.search("[&;]|[?].", text)]
+        self._last: tuple[str | None, int] = (None, 0)
         self.scopes = [(path.rstrip("/") + "/", path, bits) for path, bits in scopes.items()]
 
     def compiled(self, place: int) -> CompiledRule:
@@ -93,14 +104,27 @@ class Program:
 
     def for_path(self, path: str) -> int:
         """The rules this path does not rule out."""
-        mask = self.any_path | self.paths.get(path, 0)
+        mask = self.any_path
+        if path in self.paths:
+            mask |= self.paths[path]
+        if self.firsts:
+            cut = path.find("/", 1)
+            segment = path[1:cut] if cut > 0 else path[1:]
+            if segment in self.firsts:
+                mask |= self.firsts[segment]
+        if self.lasts:
+            segment = path.rpartition("/")[2]
+            if ";" in segment:
+                segment = split_segment(segment)[0]
+            if segment in self.lasts:
+                mask |= self.lasts[segment]
         if self.segments:
             segments = self.segments
-            for segment in path.split("/")[1:] if path[:1] == "/" else path.split("/"):
+            for segment in split_path(path):
+                if ";" in segment:
+                    segment = split_segment(segment)[0]
                 if segment in segments:
                     mask |= segments[segment]
-                elif ";" in segment:
-                    mask |= segments.get(split_segment(segment)[0], 0)
         for below, itself, bits in self.scopes:
             if mask & bits and not path.startswith(below) and path != itself:
                 mask &= ~bits
@@ -118,6 +142,9 @@ class Program:
 
     def for_texts(self, url: str, mask: int) -> int:
         """Of the rules in `mask` those whose text is there."""
+        for value, bits in self.text:
+            if mask & bits and value not in url:
+                mask &= ~bits
         for values, bits in self.texts:
             if mask & bits:
                 for value in values:
@@ -194,9 +221,14 @@ class Program:
 
     def look(self, u: MutableUrl) -> int:
         """The same for a URL that is being rewritten."""
-        mask = self.for_path(u.path)
+        path, mask = self._last
+        if (
+            path is not u.path
+        ):  # the path of the last URL but rarely is that of this one: it mostly is this one
+            mask = self.for_path(u.path)
+            self._last = u.path, mask
         mask &= self.any_query if u.query is None else self.for_query(u.query)
-        return self.for_texts(str(u), mask) if mask and self.texts else mask
+        return self.for_texts(str(u), mask) if mask else 0
 
 
 HOST_KEYS = ("scheme", "host", "port", "url")
