@@ -108,6 +108,12 @@ def test_compressed_in_and_out(undust, book, tmp_path, suffix, pack, unpack) -> 
     assert piped.stdout == b"http://www.a.test/x?t=2\n"
 
 
+def test_lines_keep_their_ends(undust: Undust, book: Path) -> None:
+    lines = b"http://www.a.test/x?sid=1\r\nnonsense\r\nhttp://www.a.test/y?sid=1\n"
+    done = undust("apply", "-r", book, "--max-bad-ratio", 1, stdin=lines)
+    assert done.stdout == lines.replace(b"?sid=1", b"")
+
+
 def test_more_than_a_chunk_and_no_last_newline(undust: Undust, book: Path) -> None:
     lines = [b"http://www.a.test/%d?sid=%032x" % (i, i) for i in range(40_000)]
     done = undust("apply", "-r", book, stdin=b"\n".join(lines))

@@ -109,36 +109,36 @@ class Filter:
 
     def rewrite(self, lines: list[bytes], name: str, rejected: BinaryIO | None) -> bytes:
         """The output for these lines."""
-        urls = [line.rstrip(b"\r").decode("utf-8", "surrogateescape") for line in lines]
+        urls = [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
         bad = [i for i, url in enumerate(urls) if not _URL.match(url)]
-        made = self._made(urls)
+        made, written = self._records(urls, set(bad)) if self.emit == "jsonl" else self._mapped(urls, bad)
+        self.merged += sum(map(ne, urls, made))
+        if any(line.endswith(b"\r") for line in lines):
+            written = [text + "\r" * raw.endswith(b"\r") for text, raw in zip(written, lines, strict=True)]
+        self._count(lines, bad, name, rejected)
+        return ("\n".join(written) + "\n").encode("utf-8", "surrogateescape")
+
+    def _mapped(self, urls: list[str], bad: list[int]) -> tuple[list[str], list[str]]:
+        made: list[str] = self.canon.map(urls, emit="key" if self.emit == "key" else "url")
         for i in bad:
             made[i] = urls[i]
-        self.merged += sum(map(ne, urls, made))
-        text = "\n".join(self._written(urls, made, set(bad))) + "\n"
-        self._count(lines, bad, name, rejected)
-        return text.encode("utf-8", "surrogateescape")
-
-    def _made(self, urls: list[str]) -> list[str]:
-        made: list[str] = self.canon.map(urls, emit="key" if self.emit == "key" else "url")
         # A book may come from anywhere; whatever it writes, a line stays one line.
-        return [after if "\n" not in after else before for before, after in zip(urls, made, strict=True)]
+        made = [after if "\n" not in after else before for before, after in zip(urls, made, strict=True)]
+        return made, made if self.emit != "both" else list(map("\t".join, zip(urls, made, strict=True)))
 
-    def _written(self, urls: list[str], made: list[str], bad: set[int]) -> Iterable[str]:
-        if self.emit == "both":
-            return map("\t".join, zip(urls, made, strict=True))
-        if self.emit == "jsonl":
-            return (
-                json.dumps(
-                    {"url": url, "canonical": after} | ({"bad": True} if i in bad else self._fired(url))
-                )
-                for i, (url, after) in enumerate(zip(urls, made, strict=True))
-            )
-        return made
-
-    def _fired(self, url: str) -> dict[str, object]:
-        why = self.canon.explain(url)
-        return {"key": why.key, "rules": list(dict.fromkeys(rule.id for rule, _, _ in why.steps if rule))}
+    def _records(self, urls: list[str], bad: set[int]) -> tuple[list[str], list[str]]:
+        made, written = [], []
+        for i, url in enumerate(urls):
+            if i in bad:
+                record: dict[str, object] = {"url": url, "canonical": url, "bad": True}
+                made.append(url)
+            else:
+                why = self.canon.explain(url)
+                fired = list(dict.fromkeys(rule.id for rule, _, _ in why.steps if rule))
+                record = {"url": url, "canonical": why.url, "key": why.key, "rules": fired}
+                made.append(why.url)
+            written.append(json.dumps(record))
+        return made, written
 
     def _count(self, lines: list[bytes], bad: list[int], name: str, rejected: BinaryIO | None) -> None:
         for i in bad[: max(0, SHOWN_BAD_LINES - len(self.first_bad))]:
