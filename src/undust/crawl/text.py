@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -76,13 +77,16 @@ def decode(body: bytes, charset: str | None, markup: bool = True) -> str:
     encoding = next((name for mark, name in _BOMS if body.startswith(mark)), None) or _known(charset)
     if encoding is None:
         encoding = detect_encoding(body, from_html_meta=markup) or "utf-8"
-    return bytes_to_str(body, encoding, errors="replace")
+    try:
+        return bytes_to_str(body, encoding, errors="replace")
+    except (LookupError, UnicodeError):  # what a server calls a charset may be any codec of Python, or none
+        return body.decode("utf-8", "replace")
 
 
 def _known(charset: str | None) -> str | None:
     try:
-        return None if charset is None else (b"".decode(charset) or charset)
-    except LookupError:
+        return None if charset is None else codecs.lookup(charset).name
+    except (LookupError, UnicodeError, ValueError):
         return None
 
 

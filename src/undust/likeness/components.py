@@ -56,7 +56,7 @@ def same(*columns: NDArray[np.generic]) -> Ints:
     >>> same(np.array([1, 1, 2, 1]), np.array([5, 6, 5, 5])).tolist()
     [0, 1, 2, 0]
     """
-    code = np.unique(columns[0], return_inverse=True)[1].astype(np.int64)
+    code: Ints = np.unique(columns[0], return_inverse=True)[1].astype(np.int64)
     for column in columns[1:]:
         other = np.unique(column, return_inverse=True)[1].astype(np.int64)
         width = int(other.max(initial=0)) + 1

@@ -19,7 +19,7 @@ from undust.likeness.unchained import unchained
 LEVELS = ("url", "size", "digest", "sketch", "label", "fetched")
 """Kinds of evidence, weakest first; `Labels.level` indexes it."""
 
-CHANGING = 0.5
+CHANGING = 0.7
 """Below this share of equal texts with equal bytes, small differences in length are clocks and counters."""
 
 URL, SIZE, DIGEST, SKETCH, LABEL, FETCHED = range(6)

@@ -19,6 +19,13 @@ WINDOW = 10
 """Lengths within so many characters of a page's length show how crowded the lengths are about there."""
 
 
+CLOCK = 0.005
+"""Relative difference in length that a clock, a counter or a token makes."""
+
+LONG = 1500
+"""Characters of a text of which a clock's width is a small part."""
+
+
 def text_edges(urls: list[str], seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     """Pages with equal sketches and equal lengths, save for those whose agreement may be an accident.
 
@@ -76,10 +83,11 @@ def stable_share(seen: Seen, i: NDArray[np.int64], j: NDArray[np.int64]) -> floa
 def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     """Pages with equal sketches, mostly of own text, whose lengths differ by a clock's or counter's width.
 
-    Each length is linked to the family's most frequent one only, so that small steps do not add up.
+    Each length is linked to the family's most frequent one only, so that small steps do not add up. In a short
+    text the same few characters may be all that differs between two contents, so it must be a long one.
     """
     rows = np.flatnonzero(seen.alive & seen.has_sketch & (seen.given == NOTHING) & (seen.text_len != NOTHING))
-    rows = rows[(1 - boiler[rows].mean(axis=1)) >= 0.75]
+    rows = rows[(boiler[rows].mean(axis=1) <= 0.25) & (seen.text_len[rows] >= LONG)]
     if not len(rows):
         return rows, rows
     family = same(*seen.sketch[rows].T, seen.kind[rows])
@@ -89,7 +97,7 @@ def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     order = np.lexsort((rows, length, -np.bincount(group)[group], family))
     _, first = np.unique(family[order], return_index=True)
     hub = order[first][family]
-    close = np.abs(length - length[hub]) <= np.maximum(2, 0.005 * length[hub])
+    close = np.abs(length - length[hub]) <= CLOCK * length[hub]
     edge = close & (length != length[hub])
     return rows[edge], rows[hub[edge]]
 
@@ -107,7 +115,7 @@ def text_resemblance(
     a, b = seen.text_len[i], seen.text_len[j]
     both = (a != NOTHING) & (b != NOTHING)
     apart, longer = np.abs(a - b), np.maximum(np.maximum(a, b), 1)
-    equal = np.where(apart == 0, 1.0, np.where(apart <= np.maximum(2, 0.005 * longer), 0.5, 0.0))
+    equal = np.where(apart == 0, 1.0, np.where(apart <= np.maximum(2, CLOCK * longer), 0.5, 0.0))
     bonus = np.where(both, equal * (3.0 - 2.0 * steady), 0.0)
     estimate = (agree + bonus + 0.5) / (agree + against + bonus + 1)
     estimate = np.where(both, np.minimum(estimate, 1 - apart / longer), estimate)

@@ -86,7 +86,8 @@ def see(pages: pa.Table) -> Seen:
 
 def alive(status: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Answered with 2xx, or not known (0)."""
-    return (status == 0) | ((status >= 200) & (status < 300))
+    ok: NDArray[np.bool_] = (status == 0) | ((status >= 200) & (status < 300))
+    return ok
 
 
 def page_urls(pages: pa.Table) -> list[str]:

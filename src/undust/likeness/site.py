@@ -207,4 +207,4 @@ def _name(site_key: SiteKey, members: NDArray[np.int64], hosts: list[str], weigh
         return "*"
     if site_key == "domain":
         return _domain(hosts[members[0]])
-    return hosts[members[np.argmax(weight[members])]]
+    return hosts[int(members[np.argmax(weight[members])])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,10 +50,10 @@ def shingle_hashes(texts: Sequence[str], shingle: int = SHINGLE) -> tuple[Hashes
     >>> offsets.tolist()
     [0, 2, 3, 3]
     """
-    split = pc.utf8_split_whitespace(_arrow(texts))
+    split: Any = pc.utf8_split_whitespace(_arrow(texts))
     # Blanks at either end of a text split off an empty word, which is no word.
-    flat = split.flatten()
-    is_word = pc.binary_length(flat).to_numpy(zero_copy_only=False) > 0
+    flat: Any = split.flatten()
+    is_word = np.asarray(pc.binary_length(flat).to_numpy(zero_copy_only=False)) > 0
     text_of = np.repeat(np.arange(len(texts)), np.diff(split.offsets.to_numpy()))[is_word]
     counts = np.bincount(text_of, minlength=len(texts))
     words = flat.dictionary_encode()
@@ -102,7 +103,7 @@ def sketch_texts(texts: Sequence[str], permutations: int = PERMUTATIONS, shingle
     return np.concatenate(rows) if rows else np.empty((0, permutations), dtype=np.uint64)
 
 
-def _arrow(texts: Sequence[str]) -> pa.Array:
+def _arrow(texts: Sequence[str]) -> Any:
     """Texts as Arrow strings; lone surrogates, which UTF-8 cannot hold, become question marks."""
     try:
         return pa.array(texts, pa.large_string())

@@ -28,6 +28,9 @@ SHORT = 0.75
 MIN_DIFFERENCE = 0.5
 """Of the pairs of pages differing in a key alone, the share that must differ in content for it to name contents."""
 
+WHOLE = 0.8
+"""When this share of a cluster goes by too many names, all of it is soft; otherwise those pages alone."""
+
 
 def soft_pages(urls: list[str], seen: Seen, cluster: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Pages of soft clusters, and redirects that send many unrelated addresses to one page."""
@@ -50,9 +53,13 @@ def soft_pages(urls: list[str], seen: Seen, cluster: NDArray[np.integer]) -> NDA
         return soft
     names = _Names(urls, cluster, witness=member & seen.alive & ~asked_shown)
     for asked in (asked_shown, asked_sent):
-        rows = np.flatnonzero(asked)
-        if len(rows):
-            soft[rows] = names.too_many(cluster, rows)[cluster[rows]]
+        if asked.any():
+            named = names.too_many(cluster, asked)
+            share = np.bincount(cluster[named], minlength=n) / np.maximum(
+                np.bincount(cluster[asked], minlength=n), 1
+            )
+            # The start page may have fallen into the cluster; it stays, and so do its other addresses.
+            soft |= named | (asked & (share >= WHOLE)[cluster])
     return soft
 
 
@@ -82,8 +89,8 @@ class _Names:
         alone = same(key, self.rest[cells])
         _, one = np.unique(same(alone, value), return_index=True)
         alone, content_of, key_of = alone[one], content[one], key[one]
-        pairs = _pairs_by(alone, alone, key_of, n)
-        equal = _pairs_by(same(alone, content_of), alone, key_of, n)
+        pairs = _pairs_by(alone, key_of, n)
+        equal = _pairs_by(same(alone, content_of), key_of, n)
         self.names_content = (pairs >= MIN_NAMES) & (equal <= (1 - MIN_DIFFERENCE) * pairs)
         self.value_names = np.zeros(len(self.number), dtype=bool)
         self.value_names[value[self.names_content[key]]] = True
@@ -92,32 +99,26 @@ class _Names:
         _, first = np.unique(holder, return_index=True)
         self.usual = medians(np.bincount(holder), key[one][first], n)
 
-    def too_many(self, cluster: NDArray[np.integer], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """For each cluster: do these of its pages go by many more names than one content has?"""
-        asked = np.zeros(len(cluster), dtype=bool)
-        asked[rows] = True
+    def too_many(self, cluster: NDArray[np.integer], asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which of these pages show a content that goes by many more names than one content has, at such a key?"""
         cells = np.flatnonzero(asked[self.row])
         slot = same(cluster[self.row[cells]].astype(np.int64), self.key[cells])
         _, one = np.unique(same(slot, self.value[cells]), return_index=True)
-        cells, slot = cells[one], slot[one]
-        key, value = self.key[cells], self.value[cells]
-        names = np.bincount(slot)
+        value = self.value[cells[one]]
+        names = np.bincount(slot[one])
         # A value that names a content at another key names it here too; small numbers are everywhere.
-        borrowed = np.bincount(slot, weights=self.value_names[value] & ~self.number[value])
-        first = np.unique(slot, return_index=True)[1]
-        key = key[first]
+        borrowed = np.bincount(slot[one], weights=self.value_names[value] & ~self.number[value])
+        key = self.key[cells[np.unique(slot, return_index=True)[1]]]
         telling = self.names_content[key] | (borrowed >= 0.5 * names)
         many = telling & (names >= np.maximum(MIN_NAMES, EXCESS * self.usual[key]))
-        out = np.zeros(int(cluster.max()) + 1, dtype=bool)
-        out[cluster[self.row[cells[first]]][many]] = True
+        out = np.zeros(len(cluster), dtype=bool)
+        out[self.row[cells[many[slot]]]] = True
         return out
 
 
-def _pairs_by(
-    fine: NDArray[np.int64], group: NDArray[np.int64], key: NDArray[np.int64], n: int
-) -> NDArray[np.float64]:
+def _pairs_by(fine: NDArray[np.int64], key: NDArray[np.int64], n: int) -> NDArray[np.float64]:
     """Number of pairs of equal `fine`, by key."""
-    count = np.bincount(fine).astype(np.float64)
+    count = np.bincount(fine)
     key_of = np.zeros(len(count), dtype=np.int64)
     key_of[fine] = key
-    return np.bincount(key_of, weights=count * (count - 1) / 2, minlength=n)
+    return np.asarray(np.bincount(key_of, weights=count * (count - 1) / 2.0, minlength=n), dtype=np.float64)

@@ -37,9 +37,7 @@ def read_warc(path: str | Path) -> Iterator[pa.RecordBatch]:
     text = 0
     bodies: dict[str, str] = {}
     with open(path, "rb") as file:
-        for record in _records(
-            ArchiveIterator(file, record_types=WANTED, parse_http=True, auto_decode="all")
-        ):
+        for record in _records(ArchiveIterator(file, record_types=WANTED, parse_http=False)):
             row = _page(record, bodies)
             if row is not None:
                 rows.append(row)
@@ -74,10 +72,14 @@ def _page(record: WarcRecord, bodies: dict[str, str]) -> dict[str, Any] | None:
     url = (headers.get("WARC-Target-URI") or "").strip("<> ")
     if not url.lower().startswith(("http://", "https://")):
         return None
+    arrived = _open(record)
     when = record.record_date
     row: dict[str, Any] = {"url": url, "fetched_at": when.astimezone(UTC) if when is not None else None}
     http = record.http_headers
     if http is None:
+        # A resource is a file without HTTP; a response without it was cut off before it began.
+        if record.record_type not in (WarcRecordType.resource, WarcRecordType.conversion):
+            return None
         row.update(status=200, content_type=headers.get("Content-Type"))
         charset, links = None, []
     else:
@@ -93,12 +95,11 @@ def _page(record: WarcRecord, bodies: dict[str, str]) -> dict[str, Any] | None:
             digest=bodies.get(named or "", named),
         )
         return row
-    cut = headers.get("WARC-Truncated") is not None
     try:
         body = record.reader.read()
-    except (OSError, ValueError, RuntimeError, EOFError):
+    except (OSError, ValueError, RuntimeError, EOFError):  # a broken content encoding
         return row
-    if cut or not _whole(record, body):
+    if headers.get("WARC-Truncated") is not None or not arrived or not _whole(record, body):
         return row
     digest = "sha1:" + b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
     if named:
@@ -106,6 +107,19 @@ def _page(record: WarcRecord, bodies: dict[str, str]) -> dict[str, Any] | None:
     found = page_text(body, url, row["content_type"], charset, links)
     row.update(size=len(body), digest=digest, text=found.text, canonical=found.canonical)
     return row
+
+
+def _open(record: WarcRecord) -> bool:
+    """Parse the HTTP headers; False when the archive ends before the record does."""
+    announced = record.content_length
+    try:
+        record.freeze()
+        arrived = len(record.reader.read())
+        record.reader.seek(0)
+        record.parse_http(auto_decode="all")
+    except (OSError, ValueError, RuntimeError, EOFError):
+        return False
+    return arrived >= announced
 
 
 def _whole(record: WarcRecord, body: bytes) -> bool:
