@@ -124,7 +124,7 @@ def oracle(rows: list[tuple[tuple[int, ...], tuple[int, ...]]], order: list[int]
                         rest = (
                             context[:k],
                             context[k + 1 :],
-                            done[:k] + ((),) + done[k + 1 :] if sets else done,
+                            (*done[:k], (), *done[k + 1 :]) if sets else done,
                         )
                         groups[rest].add((context, done))
                 for group in groups.values():
@@ -133,8 +133,8 @@ def oracle(rows: list[tuple[tuple[int, ...], tuple[int, ...]]], order: list[int]
                         star = -2 if 0 in values else -1
                         rules -= group
                         for context, done in group:
-                            new = done[:k] + (-1,) + done[k + 1 :] if sets else done
-                            rules.add((context[:k] + (star,) + context[k + 1 :], new))
+                            new = (*done[:k], -1, *done[k + 1 :]) if sets else done
+                            rules.add(((*context[:k], star, *context[k + 1 :]), new))
         if rules == before:
             return {rule for rule in rules if min(rule[0]) < 0}
 

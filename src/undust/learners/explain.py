@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from undust.learners.key_table import Bools, Hashes, Ints, KeyTable, mix, mix2, ranges
 
-SET, DROP, INSERT = range(3)
+SET, DROP, INSERT, PATH = range(4)
 LITERAL, VARIES, REFERENCE, DEEP, UNKNOWN = range(5)
 _FRONT, _BACK = 1 << 20, 1 << 21
 
@@ -232,7 +232,9 @@ def explain(
     edits.what = np.zeros(n, np.int64)
     edits.convert = np.zeros(n, np.int64)
     edits.explained[edits.kind == DROP] = LITERAL
-    use_literal = (literal >= 2) & (literal >= score)
+    # where both explain as much: a key's own conversion, then the literal, then another key (which a rule
+    # that reads it would also need)
+    use_literal = (literal >= 2) & (literal + (ref != whole.key) > score)
     refers = (ref >= 0) & ~use_literal
     edits.explained[sets[refers]] = REFERENCE
     edits.what[sets[refers]] = ref[refers]
@@ -352,6 +354,59 @@ def _clusters_with(key: Ints, code: Ints, cluster: Ints) -> Ints:
     size = int(cluster.max()) + 1
     seen = np.unique(way * size + cluster) // size
     return np.bincount(seen, minlength=int(way.max()) + 1)[way]
+
+
+PATH_CONVERSIONS = ("tr(%3A,/)", "tr(:,/)", "tr(%2F,/)", "decode")
+
+
+def refer_to_paths(
+    table: KeyTable, edits: Edits, u: Ints, v: Ints, cluster: Ints, conversions: Sequence[str]
+) -> Edits:
+    """Edits in which a target's whole path that is one value of the source is set at once.
+
+    Ours: the paper refers segment by segment, so `?id=a:b` and `?id=a:b:c` would be two rules, `/a/b` and
+    `/a/b/c`. `conversions` ends with `PATH_CONVERSIONS`.
+    """
+    pairs = np.unique(edits.pair[edits.atom < 0])
+    targets, of = np.unique(v[pairs], return_inverse=True)
+    texts = ("/".join(table.vocab[c] for c in row if c) for row in table.path[targets].tolist())
+    code = np.fromiter((table.code(text) for text in texts), np.int64, len(targets))[of]
+    sources, source = np.unique(u[pairs], return_inverse=True)
+    who, atom, value = table.values_of(sources)
+    field = atom < table.n_columns
+    who, atom, value = who[field], atom[field], value[field]
+    parts = [(who, atom, value, np.zeros(len(who), np.int64))]
+    for number, conversion in enumerate(conversions, 1):
+        if number > len(conversions) - len(PATH_CONVERSIONS):
+            parts.append((who, atom, table.converted(value, conversion), np.full(len(who), number)))
+    who, atom, value, convert = (np.concatenate(x) for x in zip(*parts, strict=True))
+    size = len(table.vocab)
+    order = np.lexsort((atom, convert, who * size + value))
+    atoms = _Atoms((who * size + value)[order], atom[order], convert[order], size)
+    wanted = _Wanted(np.full(len(pairs), -1, np.int64), source, code, cluster[pairs])
+    ref, convert, score = _best(table, atoms, wanted, 2, True)
+    found = np.flatnonzero((ref >= 0) & (convert > 0) & (score >= 2))
+    if not len(found):
+        return edits
+    gone = np.zeros(len(u), bool)
+    gone[pairs[found]] = True
+    keep = ~(gone[edits.pair] & (edits.atom < 0))
+    k = len(found)
+    none, zero = np.full(k, -1, np.int64), np.zeros(k, np.int64)
+    new = Edits(
+        pairs[found], np.full(k, PATH), none, zero, zero, zero, code[found], zero, none, none,
+        np.full(k, REFERENCE), ref[found], convert[found], edits.parts,
+    )  # fmt: skip
+    names = [name for name in edits.__dataclass_fields__ if name != "parts"]
+    joined = {name: np.concatenate((getattr(edits, name)[keep], getattr(new, name))) for name in names}
+    order = np.argsort(joined["pair"], kind="stable")
+    place = np.full(len(edits), -1, np.int64)
+    where = np.empty(len(order), np.int64)
+    where[order] = np.arange(len(order))
+    place[keep] = where[: keep.sum()]
+    parts_ = edits.parts.take(keep[edits.parts.edit])
+    parts_.edit = place[parts_.edit]
+    return Edits(**{name: joined[name][order] for name in names}, parts=parts_)
 
 
 def transformation_hashes(table: KeyTable, edits: Edits, pairs: int) -> tuple[Hashes, Hashes]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from undust.learners.explain import DROP, INSERT
+from undust.learners.explain import DROP, INSERT, PATH, SET
 from undust.learners.key_table import Bools, Codes, Hashes, Ints, KeyTable, mix2
 
 
@@ -82,6 +82,11 @@ class Change:
             return self.column
         return table.last + self.place - 1 if self.from_end else table.n_columns + self.place
 
+    @property
+    def one_key(self) -> bool:
+        """A key is set or dropped; not: a segment inserted, the whole path set."""
+        return self.kind in (SET, DROP)
+
 
 @dataclass(frozen=True)
 class KeyRule:
@@ -104,7 +109,7 @@ class KeyRule:
 
     def needed(self, table: KeyTable) -> set[int]:
         """Atoms without which the rule would be another: those it changes and those it reads."""
-        atoms = {c.atom(table) for c in self.changes if c.kind != INSERT}
+        atoms = {c.atom(table) for c in self.changes if c.one_key}
         for change in self.changes:
             value = change.value
             parts = [p for _, p in value.parts] if isinstance(value, Composed) else [value]
@@ -241,12 +246,26 @@ class Scorer:
         fits = np.ones(len(rows), bool)
         each = np.arange(len(rows))
         for change, value in changes:
+            if change.kind == PATH:
+                assert value is not None
+                out = self._segments(value)
+                continue
             place = length - change.place if change.from_end else np.full(len(rows), change.place)
             fits &= (place >= 0) & (place < length + (change.kind == INSERT))
             at = np.clip(place, 0, table.depth) * step
             at = at + (change.order if change.kind == INSERT else step - 1)
             out[each, np.minimum(at, out.shape[1] - 1)] = 0 if value is None else np.maximum(value, 0)
         return out, fits
+
+    def _segments(self, paths: Ints) -> Codes:
+        """Whole paths, given without their first slash, as segments."""
+        table = self.table
+        distinct, inverse = np.unique(np.maximum(paths, 0), return_inverse=True)
+        texts = [table.vocab[c].split("/") for c in distinct.tolist()]
+        out = np.zeros((len(texts), max(map(len, texts), default=0)), np.int32)
+        for i, segments in enumerate(texts):
+            out[i, : len(segments)] = [table.code(s) for s in segments]
+        return out[inverse]
 
     def values(self, value: Value, rows: Ints) -> Ints:
         """Codes a value has for these URLs; -1 where it cannot be made."""

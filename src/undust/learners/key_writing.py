@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from undust.learners.explain import DROP, INSERT
+from undust.learners.explain import DROP, INSERT, PATH
 from undust.learners.key_rule import (
     Among,
     Change,
@@ -48,7 +48,7 @@ class _Draft:
         self.table, self.rule, self.rows = writer.table, rule, rows
         self.scorer = writer.scorer
         self.group_names: dict[int, str] = {}  # gap atom -> group
-        self.changed = {c.atom(self.table) for c in rule.changes if c.kind != INSERT}
+        self.changed = {c.atom(self.table) for c in rule.changes if c.one_key}
 
     def written(self) -> tuple[Scope, dict[str, Written], dict[str, Action]]:
         do = self._actions()
@@ -129,6 +129,9 @@ class _Draft:
             do["path"] = self._whole_path(inserts)
         for change in self.rule.changes:
             if change.column < 0 and inserts:
+                continue
+            if change.kind == PATH and change.value is not None:
+                do["path"] = "/" + self._template(change.value)
                 continue
             key = self.table.name(change.atom(self.table))
             if change.value is None:

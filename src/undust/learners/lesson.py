@@ -17,12 +17,14 @@ from undust.learners.explain import (
     DROP,
     INSERT,
     LITERAL,
+    PATH_CONVERSIONS,
     REFERENCE,
     SET,
     VARIES,
     Edits,
     differences,
     explain,
+    refer_to_paths,
     transformation_hashes,
 )
 from undust.learners.key_rule import (
@@ -109,7 +111,7 @@ class Lesson:
             # what is read of the last segment is known by its place from the end: so must be what is changed
             changes = tuple(
                 replace(c, place=1, from_end=True)
-                if c.column < 0 and c.kind != INSERT and c.place == segments - 1
+                if c.column < 0 and c.one_key and c.place == segments - 1
                 else c
                 for c in changes
             )
@@ -245,13 +247,15 @@ class Lesson:
         seen to have, where these are few.
         """
         needed = rule.needed(self.table)
-        needed |= {a for a, c in rule.when.items() if c == Fits() and a >= self.table.n_columns}
+        if rule.segments is None:
+            needed |= {a for a, c in rule.when.items() if c == Fits() and a >= self.table.n_columns}
         heads = {a for a in rule.when if a < self.table.n_columns and a not in self.scorer.fields}
         absent = {a for a in rule.when if rule.when[a] == 0}
         path = {a for a in rule.when if a >= self.table.n_columns}
         fields = set(rule.when) - heads - path - absent
         literal = {a for a in fields if isinstance(rule.when[a], int)}
-        open_ = without(rule, absent - needed, names=None, segments=None)
+        inserts = any(change.kind == INSERT for change in rule.changes)  # said of paths of one length only
+        open_ = without(rule, absent - needed, names=None, segments=rule.segments if inserts else None)
         ladder = [
             without(open_, (heads | path | fields) - needed),
             without(open_, (heads | fields) - needed, segments=rule.segments),
@@ -289,12 +293,17 @@ def learn(
     """Pairwise rules of all pairs, and the context each ends in (Algorithms 3 and 5)."""
     edits = differences(table, u, v)
     explain(table, edits, u, cluster[u], conversions=conversions)
+    if conversions:
+        conversions = [*conversions, *PATH_CONVERSIONS]
+        edits = refer_to_paths(table, edits, u, v, cluster[u], conversions)
     keep = np.zeros(len(u), bool)
     keep[edits.pair] = True
     keep &= table.rest[u] == table.rest[v]
     front, back = transformation_hashes(table, edits, len(u))
     wide_front, wide_back = (_clusters_of(h, cluster[u]) for h in (front, back))
-    from_end = (wide_back > wide_front) & table.end_alignment
+    from_end = (
+        (wide_back > wide_front) | ((wide_back == wide_front) & _near_the_end(edits, len(u)))
+    ) & table.end_alignment
     transformation = np.unique(np.where(from_end, back, front), return_inverse=True)[1].astype(np.int64)
     columns: list[Column] = [table.of_atom(atom, u) for atom in range(table.roots)]
     columns += [table.length[u], *_shapes(table, u)]
@@ -305,6 +314,13 @@ def learn(
     return Lesson(
         table, cluster, u, v, edits, from_end, transformation, nodes, conversions, Scorer(table, cluster)
     )
+
+
+def _near_the_end(edits: Edits, pairs: int) -> Bools:
+    """Pairs whose changed segments are all nearer to the end of the path than to its start."""
+    near = np.ones(pairs, bool)
+    near[edits.pair[(edits.atom < 0) & (edits.back > edits.at)]] = False
+    return near
 
 
 def _clusters_of(hashes: Hashes, cluster: Ints) -> Ints:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from undust.errors import BookError
+from undust.learners.explain import DROP
 from undust.learners.key_rule import Ignored, KeyRule, Score
 from undust.learners.key_table import Ints
 from undust.learners.key_writing import CannotWrite, Writer
@@ -36,20 +37,32 @@ def proposal(
         compiled = compile_rule(rule)
     except (CannotWrite, BookError):
         return None
-    open_ = any(isinstance(change.value, Ignored) or change.value is None for change in key_rule.changes)
     tried = np.unique(np.linspace(0, len(u) - 1, min(len(u), _TRIED)).astype(int))
     examples = []
     for i in tried.tolist():
         before, target = str(site.urls[u[i]]), str(site.urls[v[i]])
         after = compiled.apply(before)
-        if after is not None and (open_ or _same_keys(after, target)):
+        if after is not None and _as_meant(key_rule, writer, after, target):
             examples.append((before, after))
     return replace(rule, examples=tuple(examples[:3])) if 2 * len(examples) >= len(tried) else None
 
 
-def _same_keys(a: str, b: str) -> bool:
-    """Equal as functions of their keys: the order of fields apart."""
-    one, two = key_view(a), key_view(b)
-    one.pop("query", None)
-    two.pop("query", None)
+def _as_meant(rule: KeyRule, writer: Writer, after: str, target: str) -> bool:
+    """Equal as functions of their keys, but for what the rule ignores and the order of the query."""
+    one, two = key_view(after), key_view(target)
+    path = any(isinstance(c.value, Ignored) for c in rule.changes if c.column < 0)
+    free = {
+        writer.table.columns[c.column] for c in rule.changes if isinstance(c.value, Ignored) and c.column >= 0
+    }
+    for change in rule.changes:
+        if (
+            change.column >= 0 and change.kind == DROP
+        ):  # of an irrelevant key, perhaps: the target may have it
+            key = writer.table.columns[change.column]
+            if key in one:
+                return False
+            free.add(key)
+    for view in (one, two):
+        for key in [k for k in view if k == "query" or k in free or (path and k.startswith("path"))]:
+            del view[key]
     return one == two
