@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from undust.errors import UsageError
 from undust.learners import Learner, create
 from undust.learners.auto import Auto
 from undust.learners.view import View
-from undust.likeness import Site, sketch_kind, sketch_texts, split_sites
-from undust.likeness.labels import DIGEST, SIZE
+from undust.likeness import Site, sketch_kind, sketcher, split_sites
+from undust.likeness.labels import DIGEST
 from undust.likeness.sizes import label_by_size
 from undust.rules import Rule, RuleBook, SiteRules
 from undust.selection.greedy import Selection, select
@@ -39,6 +40,7 @@ def learn(
     params: Mapping[str, Any] | None = None,
     host: str | None = None,
     on_site: Callable[[Site, SiteRules], None] | None = None,
+    dated: bool = False,
 ) -> RuleBook:
     """Learn a rule book from pages; anything `undust.read` takes will do.
 
@@ -52,8 +54,11 @@ def learn(
     if isinstance(learner, str):
         learner = create(learner, params)
     book = RuleBook(site_key=site_key)
+    today = datetime.now(UTC).date().isoformat()
     for site in sites(crawl, site_key, host):
         learned = learn_site(site, learner, risk=risk)
+        if dated:
+            learned.rules = [replace(r, learned_at=today) for r in learned.rules]
         book.add(learned)
         if on_site is not None:
             on_site(site, learned)
@@ -63,7 +68,7 @@ def learn(
 def sites(crawl: Crawl | pa.Table | Any, site_key: str = "host", host: str | None = None) -> Iterator[Site]:
     """The sites of whatever holds pages."""
     if not isinstance(crawl, Crawl):
-        crawl = read(crawl, host=host, sketcher=sketch_texts, sketch_kind=sketch_kind())
+        crawl = read(crawl, host=host, sketcher=sketcher, sketch_kind=sketch_kind())
     return split_sites(crawl.pages, site_key)  # type: ignore[arg-type]  # checked above, by `learn`
 
 
@@ -156,5 +161,6 @@ def _unexplained(view: View, clusters: set[int], most: int = 5) -> list[dict[str
         kinds[kind] += len(rows) - 1
         example.setdefault(kind, [view.urls[r] for r in rows[:3]])
     return [
-        {"duplicates": n, "paths": list(kind), "example": example[kind]} for kind, n in kinds.most_common(most)
+        {"duplicates": n, "paths": list(kind), "example": example[kind]}
+        for kind, n in kinds.most_common(most)
     ]

@@ -165,7 +165,7 @@ def aligned(view: View) -> dict[Proposal, set[int]]:
 
 def _pairs(view: View, rows: list[int], popular: Counter[int]) -> Iterable[tuple[int, int]]:
     """Which URLs of a cluster are compared: neighbours on one path, and each path with the centre; O(cluster)."""
-    tops = view.tops[0]
+    tops = view.tops[0].tolist()
     by_path: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row in rows:
         origin, path, _ = view.parts[row]
@@ -330,7 +330,8 @@ def _numbers(old: str, new: str) -> list[Proposal]:
     ta, tb = _TOKEN.findall(old), _TOKEN.findall(new)
     if len(ta) > 40 or len(tb) > 40:
         return []
-    pattern, captures = [], {}
+    pattern: list[str] = []
+    captures: dict[str, str] = {}
     for t in ta:
         if t.isdigit():
             if t in captures:

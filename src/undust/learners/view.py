@@ -54,7 +54,7 @@ class View:
         self.alive: Bools = np.bincount(self.of_page, weights=alive, minlength=n) > 0
         self.soft: Bools = page_soft[self.representative]
         self.pages: Ints = np.bincount(self.of_page, minlength=n)
-        self.clusters = int(len(np.unique(page_cluster[(page_cluster >= 0) & ~page_soft])))
+        self.clusters = len(np.unique(page_cluster[(page_cluster >= 0) & ~page_soft]))
 
     @property
     def n(self) -> int:
@@ -129,12 +129,14 @@ class View:
         return out
 
     @cached_property
-    def _column(self) -> pa.Array:
+    def _column(self) -> pa.Array[Any]:
         return pa.array([u.encode("utf-8", "surrogateescape") for u in self.urls], pa.binary())
 
     def containing(self, text: str) -> Bools:
         """Mask of the forms in whose URL the text occurs."""
-        found = pc.match_substring(self._column, text.encode("utf-8", "surrogateescape"))
+        # the stubs know only str patterns; for binary columns Arrow takes bytes
+        pattern: Any = text.encode("utf-8", "surrogateescape")
+        found = pc.match_substring(self._column, pattern)
         return np.asarray(found.to_numpy(zero_copy_only=False), bool)
 
     @cached_property
@@ -217,7 +219,8 @@ def path_shapes(paths: Sequence[str], weights: Ints | None = None) -> tuple[Ints
     A segment stays literal where few values occur below its parent or it holds a good share of them; among the
     others a common build (`topic,7.msg9.html`) is kept with its numbers open, then a common ending, else `{}`.
 
-    >>> codes, shapes = path_shapes([f"/t/{w}-{i}.html" for i, w in enumerate("abcdefghijklmnopqrstuvwxyz")] + ["/a.php"])
+    >>> words = [f"/t/{w}-{i}.html" for i, w in enumerate("abcdefghijklmnopqrstuvwxyz")]
+    >>> codes, shapes = path_shapes([*words, "/a.php"])
     >>> shapes
     ['/a.php', '/t/{}.html']
     """

@@ -40,7 +40,9 @@ class Selection:
     def rejected_rules(self, most: int = 10) -> list[Rule]:
         """The most plausible ones turned down, each with its reason."""
         taken = {r.id for r in self.rules}
-        ranked = sorted((r for i, r in self.rejected.items() if i not in taken), key=lambda r: (-r[0], r[1].id))
+        ranked = sorted(
+            (r for i, r in self.rejected.items() if i not in taken), key=lambda r: (-r[0], r[1].id)
+        )
         return [replace(r, status="rejected", why=why) for _, r, why in ranked[:most]]
 
 
@@ -140,7 +142,13 @@ def _take(
         if t.lost and chosen.lost + t.lost > budget:
             chosen.reject(t, f"would lose {t.lost} contents, over the budget of {budget:.1f}; {_against(t)}")
             continue
-        rule = replace(c.rule, order=len(chosen.rules), status="probable", evidence=_evidence(c, t), examples=_examples(t))
+        rule = replace(
+            c.rule,
+            order=len(chosen.rules),
+            status="probable",
+            evidence=_evidence(c, t),
+            examples=_examples(t),
+        )
         chosen.rules.append(rule)
         chosen.lost += t.lost
         merged = _unite(merged, t.source[t.good], t.anchor[t.good])
@@ -148,7 +156,8 @@ def _take(
         floor = max(floor, SMALL * t.merges)
         any_taken = True
         log(
-            f"round {turn} +{t.merges:5d} rows={len(t.rows)} bad={int(t.bad.sum())} near={int(t.near.sum())} g={c.good} b={c.bad} "
+            f"round {turn} +{t.merges:5d} rows={len(t.rows)} bad={int(t.bad.sum())} near={int(t.near.sum())} "
+            f"g={c.good} b={c.bad} "
             f"low={c.precision_low:.3f} {rule.scope.to_dict()} {dict(rule.when)} -> {dict(rule.do)}"
         )
     return any_taken

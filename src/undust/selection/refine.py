@@ -69,6 +69,7 @@ def features(trial: Trial) -> list[Feature]:
     separates = view.separators[0][trial.rows]
     if "separator" not in taken and (separates == 0).any() and (separates == 1).any():
         out.append(Feature("separator", *view.separators))
+    out += _repeated(trial)
     if not any(k.startswith("path[") for k in taken):
         out.append(Feature("tail", *view.tails))
     if "path" not in taken and not any(k.startswith("path") for k in taken):
@@ -89,6 +90,22 @@ def features(trial: Trial) -> list[Feature]:
             if i in values:
                 codes[i] = at[values[i]]
         out.append(Feature("value", codes, texts, needs_base=True))
+    return out
+
+
+def _repeated(trial: Trial) -> list[Feature]:
+    """A value is taken from a parameter that some URLs repeat: which one is meant is not known."""
+    view = trial.view
+    out = []
+    for key, condition in trial.rule.when.items():
+        if key.startswith("query[") and isinstance(condition, str) and "{a" in condition:
+            name = key[6:-1]
+            codes = np.zeros(view.n, np.int64)
+            for row in trial.rows.tolist():
+                if sum(field_name(f) == name for f in view.parts[row][2]) > 1:
+                    codes[row] = -1
+            if (codes < 0).any() and f"query[{name}#2]" not in trial.rule.when:
+                out.append(Feature(f"once {name}", codes, [name]))
     return out
 
 
@@ -114,7 +131,7 @@ def _others(trial: Trial) -> list[Feature]:
 
 def narrowed(rule: Rule, conditions: Sequence[tuple[Feature, int]]) -> Rule:
     """The rule under these further conditions."""
-    when = dict(rule.when)
+    when: dict[str, Any] = dict(rule.when)
     scope = rule.scope
     for feature, code in conditions:
         said = feature.say[code]
@@ -131,6 +148,8 @@ def narrowed(rule: Rule, conditions: Sequence[tuple[Feature, int]]) -> Rule:
                 when["names"] = list(said)
             case "separator":
                 when["separator"] = said
+            case _ if feature.name.startswith("once "):
+                when[f"query[{said}#2]"] = None
             case _ if feature.name.startswith("without "):
                 when[f"query[{said}]"] = None
             case "value":
@@ -171,10 +190,9 @@ def refine(trial: Trial, bar: Bar) -> list[Candidate]:
     affected = trial.rows
     # Some sites take `;` for `&`, to others it is part of a value: unless the site is known to take it, a rule
     # speaks of one separator only.
-    one_separator = "separator" in by_name and not view.semicolons
-    for combo in _combinations(by_name):
-        if one_separator and "separator" not in combo:
-            continue
+    must = {"separator"} if "separator" in by_name and not view.semicolons else set()
+    must |= {n for n in by_name if n.startswith("once ")}
+    for combo in _combinations(by_name, must):
         if (covered | ~trial.good).all():
             break
         fs = [by_name[n] for n in combo]
@@ -232,8 +250,8 @@ def refine(trial: Trial, bar: Bar) -> list[Candidate]:
     return sorted(found, key=lambda c: (-c.merges, c.rule.id))
 
 
-def _combinations(by_name: dict[str, Feature]) -> Iterator[tuple[str, ...]]:
-    """Sets of conditions from none to three, wide before narrow."""
+def _combinations(by_name: dict[str, Feature], must: set[str]) -> Iterator[tuple[str, ...]]:
+    """Sets of conditions from none to three, wide before narrow; those in `must` are always among them."""
     without = [n for n in by_name if n.startswith("without ")]
     order: list[tuple[str, ...]] = [
         (),
@@ -257,11 +275,14 @@ def _combinations(by_name: dict[str, Feature]) -> Iterator[tuple[str, ...]]:
         ("top", "names", "value"),
         ("shape", "names", "value"),
     ]
+    given: set[frozenset[str]] = set()
     for combo in order:
-        if all(n in by_name for n in combo):
-            yield combo
-            if "separator" in by_name and "separator" not in combo and combo:
-                yield ("separator", *combo)
+        wide = (*sorted(must - set(combo)), *combo)
+        for names in (wide, ("separator", *wide)) if combo else (wide,):
+            known = frozenset(names)
+            if len(known) == len(names) and known not in given and known <= by_name.keys():
+                given.add(known)
+                yield names
 
 
 def _tally(context: Ints, cluster: Ints, fold: Ints, good: Any, bad: Any, near: Any, n: int) -> list[Count]:

@@ -117,12 +117,8 @@ def _events(
         told = np.ones(len(source), bool)
         told[wrong[np.isnan(alike)]] = False
         source, target, group, good, near = (x[told] for x in (source, target, group, good, near))
-    wrong_pairs = (
-        np.unique(np.stack([group[~good], view.cluster[source[~good]]], 1), axis=0) if len(source) else []
-    )
-    near_pairs = (
-        np.unique(np.stack([group[near], view.cluster[source[near]]], 1), axis=0) if near.any() else []
-    )
+    away = _contents(group[~good], view.cluster[source[~good]])
+    close = _contents(group[near], view.cluster[source[near]])
     return Trial(
         rule=rule,
         view=view,
@@ -134,6 +130,11 @@ def _events(
         near=near,
         based=fixed[group],
         group=group,
-        lost=len(wrong_pairs) - len(near_pairs),
-        lost_near=len(near_pairs),
+        lost=away - close,
+        lost_near=close,
     )
+
+
+def _contents(group: Ints, cluster: Ints) -> int:
+    """How many contents would lose a form: distinct pairs of a group and a cluster that is not its own."""
+    return len(np.unique(np.stack([group, cluster], 1), axis=0)) if len(group) else 0
