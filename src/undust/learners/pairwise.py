@@ -117,6 +117,10 @@ class Pairwise(Learner):
 
     def propose(self, site: Site) -> list[Rule]:
         """Rules of the site, most true merges first."""
+        return [rule for rule, _ in self.scored(site)]
+
+    def scored(self, site: Site) -> list[tuple[Rule, Score]]:
+        """The same with what each rule does to the site."""
         labels = site.labels
         cluster = np.where(labels.soft, -1, labels.cluster).astype(np.int64)
         table = KeyTable(site.table, deep=self.deep, end_alignment=self.end_alignment)
@@ -124,19 +128,20 @@ class Pairwise(Learner):
         if not len(u):
             return []
         lesson = learn(table, cluster, u, v, conversions=self.conversions.split(), threshold=self.threshold)
-        found = self._generalize(lesson)
         writer = Writer(lesson.scorer)
-        out: list[Rule] = []
-        for candidate in sorted(found, key=lambda c: (c.score.wrong - c.score.true, repr(c.rule.key))):
+        out: dict[str, tuple[Rule, Score]] = {}
+        for found in sorted(
+            self._generalize(lesson), key=lambda c: (c.score.wrong - c.score.true, repr(c.rule.key))
+        ):
             if len(out) == self.max_rules:
                 break
-            pairs = candidate.leaf.pairs
+            pairs = found.leaf.pairs
             rule = proposal(
-                writer, candidate.rule, candidate.score, lesson.u[pairs], lesson.v[pairs], site, self.name
+                writer, found.rule, found.score, lesson.u[pairs], lesson.v[pairs], site, self.name
             )
             if rule is not None:
-                out.append(rule)
-        return list({rule.id: rule for rule in reversed(out)}.values())[::-1]
+                out.setdefault(rule.id, (rule, found.score))
+        return list(out.values())
 
     def select(self, table: KeyTable, cluster: Ints, site: Site) -> tuple[Ints, Ints]:
         """The pairs that teach (Algorithm 4)."""

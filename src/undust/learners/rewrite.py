@@ -92,6 +92,10 @@ class Rewrite(Learner):
 
     def propose(self, site: Site) -> list[Rule]:
         """Rules of the site, most true merges first."""
+        return [rule for rule, _ in self.scored(site)]
+
+    def scored(self, site: Site) -> list[tuple[Rule, Score]]:
+        """The same with what each rule does to the site."""
         cluster = np.where(site.labels.soft, -1, site.labels.cluster).astype(np.int64)
         table = KeyTable(site.table, deep=False, end_alignment=False)
         u, v = self.select(table, cluster, site)
@@ -111,14 +115,14 @@ class Rewrite(Learner):
                 found.append((rule, score, row))
         found.sort(key=lambda f: (f[1].wrong - f[1].true, repr(f[0].key)))
         writer = Writer(scorer)
-        out: dict[str, Rule] = {}
+        out: dict[str, tuple[Rule, Score]] = {}
         for rule, score, row in found:
             if len(out) == self.max_rules:
                 break
             pair = raw.pair[row : row + 1]
             written = proposal(writer, rule, score, u[pair], v[pair], site, self.name)
             if written is not None:
-                out.setdefault(written.id, written)
+                out.setdefault(written.id, (written, score))
         return list(out.values())
 
     def select(self, table: KeyTable, cluster: Ints, site: Site) -> tuple[Ints, Ints]:
