@@ -89,6 +89,16 @@ class Known:
     unknown: int
     """Live URLs of the crawl whose content is not known."""
 
+    def take(self, rows: Ints) -> Known:
+        """Some of the URLs."""
+        return replace(
+            self,
+            truth=self.truth.take(rows),
+            site=self.site[rows],
+            page=self.page[rows],
+            importance=self.importance[rows],
+        )
+
     def resemblance(self, i: Ints, j: Ints) -> Floats:
         """Estimated share of common text; nan across sites and where it cannot be told."""
         out = np.full(len(i), np.nan)
