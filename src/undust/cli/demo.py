@@ -14,7 +14,18 @@ import click
 
 from undust.cli.console import console
 from undust.crawl import Crawl
-from undust.demo import HOST, DemoSite, Fetched, crawl, over_loopback, score, serve, verdicts, write_log
+from undust.demo import (
+    HOST,
+    DemoSite,
+    Fetched,
+    agreement,
+    crawl,
+    over_loopback,
+    score,
+    serve,
+    verdicts,
+    write_log,
+)
 from undust.demo.archive import write_record
 from undust.demo.truth import is_soft
 from undust.files import replacing
@@ -133,11 +144,22 @@ def read_back(tour: Tour) -> Iterator[str]:
 
 def compare(tour: Tour) -> Iterator[str]:
     """What is there to find."""
+    from undust.likeness import split_sites
+
     hard, all_ = (score(tour.site, lambda url: url, tour.urls, soft=soft) for soft in (False, True))
     yield (
         f"{hard.contents:,} contents under {hard.urls:,} URLs: {100 * hard.ceiling:.1f} % duplicates; "
         f"{all_.urls - hard.urls:,} more URLs are soft pages"
     )
+    true_ids, found_ids = [], []
+    for number, found in enumerate(split_sites(tour.read.pages) if tour.read else ()):
+        for url, cluster, soft in zip(found.urls, found.labels.cluster, found.labels.soft, strict=True):
+            content = tour.site.content_id(url)
+            if content and not is_soft(content) and cluster >= 0 and not soft:
+                true_ids.append(content)
+                found_ids.append((number, cluster))
+    precision, recall = agreement(true_ids, found_ids)
+    yield f"pairs of duplicates seen in the evidence: {precision:.1%} of them true, {recall:.1%} of the true ones"
     judged = verdicts(tour.site, tour.urls)
     true = sum(v.rule.true for v in judged)
     yield f"{true} planted rules are true, {len(judged) - true} only look so; the most frequent:"

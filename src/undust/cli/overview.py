@@ -23,7 +23,7 @@ def overview(crawl: Crawl) -> Iterator[str]:
     >>> print("\\n".join(overview(read(twice))))
     8 pages on 1 host, read from 8 lines (records)
       status  200: 8
-      1 site, 4 contents under 8 live URLs: 50.0 % duplicates (the most any rule book can save)
+      1 site, 4 contents under 8 live URLs: 50.0 % duplicates, as far as the evidence shows
       evidence  digest: 8
     """
     stats = crawl.stats
@@ -61,7 +61,7 @@ def _duplicates(crawl: Crawl) -> Iterator[str]:
         share = 100 * (1 - contents / urls)
         yield (
             f"  {counted(sites, 'site')}, {counted(contents, 'content')} under {urls:,} live URLs: "
-            f"{share:.1f} % duplicates (the most any rule book can save)"
+            f"{share:.1f} % duplicates, as far as the evidence shows"
         )
     if soft:
         yield f"  {soft:,} soft pages (errors, logins, empty results with status 200), set aside"

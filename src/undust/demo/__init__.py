@@ -8,7 +8,7 @@ from undust.demo.accesslog import write_log
 from undust.demo.server import serve
 from undust.demo.site import HOST, HOSTS, DemoSite
 from undust.demo.spider import Fetched, crawl, over_loopback
-from undust.demo.truth import Score, Verdict, planted, score, verdicts
+from undust.demo.truth import Score, Verdict, agreement, planted, score, verdicts
 
 __all__ = [
     "HOST",
@@ -17,6 +17,7 @@ __all__ = [
     "Fetched",
     "Score",
     "Verdict",
+    "agreement",
     "crawl",
     "over_loopback",
     "planted",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from random import Random
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 
+from undust.demo.sections import Target
 from undust.demo.site import ADVERTISEMENTS, HOST, START, DemoSite
 
 BROWSERS = (
@@ -21,32 +22,50 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 BLOCK = 50_000
 
 
-def requests(site: DemoSite, count: int) -> list[tuple[str, int, int]]:
-    """So many different requests, as (URL, status, size).
+class Request(NamedTuple):
+    """A request that visitors make: where to, what comes back, and how often in comparison."""
 
-    First all links of the site, then more spellings of the same contents as visitors come by them, with
-    session ids of their own.
+    url: str
+    status: int
+    size: int
+    noisy: bool
+    weight: float
+
+
+def requests(site: DemoSite, count: int) -> list[Request]:
+    """So many different requests: first all links of the site, then more spellings of the same contents.
+
+    These are what visitors come by, with session ids of their own, and rarer. The popularity of contents falls off
+    as in Zipf's law.
     """
     rng = Random(f"log {site.seed}")
-    urls = dict.fromkeys(url for links in site.links.values() for url in links)
+    links = dict.fromkeys(url for links in site.links.values() for url in links)
+    urls = links.copy()
     everything = list(site.contents())
     strays = [(section, name) for section in site.sections for name, _ in section.strays()]
     for _ in range(4 * count):
         if len(urls) >= count:
             break
-        section, content = rng.choice(everything)
-        urls[site.spell(section, content, rng)] = None
-        if rng.random() < 0.08 and strays:
+        urls[site.spell(*rng.choice(everything), rng)] = None
+        if rng.random() < 0.08:
             urls[site.stray(*rng.choice(strays), rng)] = None
+    rng.shuffle(everything)
+    rank = {content: place for place, (_, content) in enumerate(everything, 1)}
     found = []
     for url in list(urls)[:count]:
         target = site.route(url)
-        found.append((url, target.status, site.base_size(target)))
+        popular = rank.get(site.content_id(url) or "", len(rank)) ** -0.8
+        weight = popular * (1.0 if url in links else 0.1)
+        found.append(Request(url, target.status, site.base_size(target), _noisy(target), weight))
     return found
 
 
+def _noisy(target: Target) -> bool:
+    return target.content is not None and target.view != "file"
+
+
 def lines(site: DemoSite, count: int, urls: int | None = None, vhost: bool = False) -> Iterator[str]:
-    """Lines of the log, in order of time; popularity falls off as in Zipf's law.
+    """Lines of the log, in order of time.
 
     >>> site = DemoSite(size=0.05)
     >>> len(list(lines(site, 10)))
@@ -54,37 +73,29 @@ def lines(site: DemoSite, count: int, urls: int | None = None, vhost: bool = Fal
     """
     known = requests(site, urls or max(count // 5, 1))
     rng = np.random.default_rng(site.seed)
-    order = rng.permutation(len(known))
-    weights = 1.0 / np.arange(1, len(known) + 1) ** 0.8
-    cumulative = np.cumsum(weights / weights.sum())
+    cumulative = np.cumsum([request.weight for request in known])
     clients = [f"203.0.113.{i}" for i in range(1, 255)] + [f"198.51.100.{i}" for i in range(1, 255)]
     clients += [f"2001:db8::{i:x}" for i in range(1, 400)]
-    stamps, last = "", -1
     noise = [len(text) + len("00:00:00, 42 guests.") for text in ADVERTISEMENTS]
+    time, last = "", -1
     for block in range(0, count, BLOCK):
         here = min(BLOCK, count - block)
-        which = order[np.minimum(np.searchsorted(cumulative, rng.random(here)), len(known) - 1)]
+        which = np.searchsorted(cumulative, rng.random(here) * cumulative[-1], side="right")
         who = rng.integers(len(clients), size=here)
         agents = rng.integers(len(BROWSERS), size=here)
-        jitter = rng.choice(noise, size=here)
-        for i, (request, client, agent, extra) in enumerate(
-            zip(which.tolist(), who.tolist(), agents.tolist(), jitter.tolist(), strict=True), start=block
-        ):
-            url, status, size = known[request]
-            second = i // 3
-            if second != last:
-                stamps, last = stamp(START + timedelta(seconds=second)), second
-            host, _, target = url.removeprefix("http://").partition("/")
-            size += extra if status == 200 and site_is_noisy(target) else 0
+        advertised = rng.choice(noise, size=here)
+        drawn = zip(which.tolist(), who.tolist(), agents.tolist(), advertised.tolist(), strict=True)
+        for i, (number, client, agent, extra) in enumerate(drawn, start=block):
+            request = known[number]
+            if i // 3 != last:  # three requests a second
+                last = i // 3
+                time = stamp(START + timedelta(seconds=last))
+            host, _, target = request.url.removeprefix("http://").partition("/")
             yield (
-                f"{host + ':80 ' if vhost else ''}{clients[client]} - - [{stamps}] "
-                f'"GET /{target} HTTP/1.1" {status} {size} "http://{HOST}/" "{BROWSERS[agent]}"\n'
+                f"{host + ':80 ' if vhost else ''}{clients[client]} - - [{time}] "
+                f'"GET /{target} HTTP/1.1" {request.status} {request.size + extra * request.noisy} '
+                f'"http://{HOST}/" "{BROWSERS[agent]}"\n'
             )
-
-
-def site_is_noisy(target: str) -> bool:
-    """Static documents come without advertisements, so their sizes do not vary."""
-    return not target.startswith(("docs/", "files/", "images/", "thumbnails/", "code/", "people/", "~", "%7"))
 
 
 def stamp(when: datetime) -> str:

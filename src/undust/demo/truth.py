@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from undust.demo.sections.section import Planted, drop
@@ -88,6 +88,20 @@ def score(site: DemoSite, canonical: Callable[[str], str], urls: Iterable[str], 
         dead += site.content_id(key) != content
     lost = sum(len(found) - 1 for found in under.values())
     return Score(count, len(contents), len(under), lost, dead)
+
+
+def agreement(true: Sequence[Hashable], found: Sequence[Hashable]) -> tuple[float, float]:
+    """Precision and recall of a clustering, over pairs of members.
+
+    >>> agreement(["a", "a", "a", "b"], [1, 1, 2, 2])
+    (0.5, 0.3333333333333333)
+    """
+
+    def pairs(labels: Iterable[Hashable]) -> int:
+        return sum(n * (n - 1) // 2 for n in Counter(labels).values())
+
+    both = pairs(zip(true, found, strict=True))
+    return both / (pairs(found) or 1), both / (pairs(true) or 1)
 
 
 @dataclass(frozen=True)
