@@ -155,6 +155,7 @@ def forum(wrong: bool) -> list[dict[str, object]]:
 def test_canonical_links_that_content_bears_out_are_labels():
     labels = labels_of(*forum(wrong=False))
     assert together(labels) == [t for t in range(40) for _ in range(3)]
+    assert labels.level.tolist() == [SKETCH, LABEL, LABEL] * 40
 
 
 def test_AFTER_3_2_canonical_links_that_contradict_content_are_dropped():

@@ -8,32 +8,43 @@ from numpy.typing import NDArray
 from undust.likeness.components import same
 from undust.likeness.seen import NOTHING, Seen
 
-LENGTHS = 8
-"""A min-hash found in texts of this many different lengths comes from the template.
+CLOCK = 0.005
+"""Relative difference in length that a clock, a counter or a token makes in one content."""
 
-One content shows a handful of lengths at most (a clock, a counter); a template shows as many as it has
-contents.
+SPREAD = 5
+"""A min-hash found in texts of this many lengths that no clock explains comes from the template."""
+
+LENGTHS = 16
+"""So does one found in texts of this many different lengths, however close they lie.
+
+One content shows a handful of lengths at most; a template shows as many as it has contents.
 """
 
 
 def boilerplate_values(seen: Seen) -> NDArray[np.bool_]:
     """For each min-hash of each page: does its shingle belong to a template of the site?
 
-    Where no text lengths are known, a value is boilerplate when it occurs in that many different sketches.
+    Where no text lengths are known, a value is boilerplate when it occurs in `SPREAD` different sketches.
     """
     rows = np.flatnonzero(seen.alive & seen.has_sketch)
     out = np.zeros(seen.sketch.shape, dtype=bool)
     if not len(rows):
         return out
     sketch = seen.sketch[rows]
-    family = same(*sketch.T, seen.kind[rows])
     length = seen.text_len[rows]
-    content = np.where(length == NOTHING, -1 - family, length)
+    family = same(*sketch.T, seen.kind[rows])
+    exact = np.where(length == NOTHING, -1 - family, length)
+    coarse = np.where(length == NOTHING, -1 - family, np.log(np.maximum(length, 1)) // np.log1p(CLOCK))
     for p in range(sketch.shape[1]):
         value = same(sketch[:, p], seen.kind[rows])
-        _, first = np.unique(same(value, content), return_index=True)
-        out[rows, p] = np.bincount(value[first], minlength=int(value.max()) + 1)[value] >= LENGTHS
+        out[rows, p] = ((_different(value, coarse) >= SPREAD) | (_different(value, exact) >= LENGTHS))[value]
     return out
+
+
+def _different(value: NDArray[np.int64], content: NDArray[np.generic]) -> NDArray[np.int64]:
+    """How many different contents go with each value."""
+    _, first = np.unique(same(value, content), return_index=True)
+    return np.bincount(value[first])
 
 
 def own_agreement(

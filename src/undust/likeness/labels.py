@@ -75,23 +75,25 @@ class Labels:
         )
 
 
-def label_site(pages: pa.Table, seen: Seen | None = None) -> Labels:
+def label_site(pages: pa.Table, seen: Seen | None = None, *, boilerplate: bool = True) -> Labels:
     """Clusters of the pages of one site: the union of all evidence, each kind held to its own test.
+
+    `boilerplate=False` takes the template for the pages' own text, to show what telling them apart is worth.
 
     >>> urls = [f"http://a.example/{i}" for i in range(3)]
     >>> label_site(pa.table({"url": urls, "digest": ["x", "x", None]})).cluster.tolist()
     [0, 0, -1]
     """
-    return _Labelling(page_urls(pages), see(pages) if seen is None else seen).labels()
+    return _Labelling(page_urls(pages), see(pages) if seen is None else seen, boilerplate).labels()
 
 
 class _Labelling:
     """The evidence of one site: edges between pages, and for each page the strongest kind it is known by."""
 
-    def __init__(self, urls: list[str], seen: Seen) -> None:
+    def __init__(self, urls: list[str], seen: Seen, boilerplate: bool) -> None:
         self.urls, self.seen = urls, seen
         self.level = np.zeros(len(seen), dtype=np.uint8)
-        self.boiler = boilerplate_values(seen)
+        self.boiler = boilerplate_values(seen) if boilerplate else np.zeros(seen.sketch.shape, dtype=bool)
         self.steady = 1.0
         self.edges: list[Edges] = []
 
@@ -102,6 +104,7 @@ class _Labelling:
         known = self.level > URL
         linked = canonical_edges(self.urls, self.seen, self.boiler, text)
         group = unchained(self.seen, self.boiler, text, linked)
+        self.level[linked[0][group[linked[0]] == group[linked[1]]]] = LABEL
         cluster = self._redirected(group, known | (self.seen.canonical_code != NOTHING) & self.seen.alive)
         soft = self.seen.given_soft | soft_pages(self.urls, self.seen, cluster)
         return Labels(cluster, soft, self.level, self.seen, self.boiler, self.steady)

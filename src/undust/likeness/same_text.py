@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from undust.likeness.boilerplate import own_agreement
+from undust.likeness.boilerplate import CLOCK, own_agreement
 from undust.likeness.components import Edges, same, star
 from undust.likeness.identity import named_alike
 from undust.likeness.seen import NOTHING, Seen
@@ -19,8 +19,8 @@ WINDOW = 10
 """Lengths within so many characters of a page's length show how crowded the lengths are about there."""
 
 
-CLOCK = 0.005
-"""Relative difference in length that a clock, a counter or a token makes."""
+CROWD = (4, 1)
+"""Other lengths within the window that are borne: half of the sketch from own text, some of it. Else none."""
 
 LONG = 1500
 """Characters of a text of which a clock's width is a small part."""
@@ -42,7 +42,7 @@ def text_edges(urls: list[str], seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     group = same(family, length)
     own = 1 - boiler[rows].mean(axis=1)
     crowd = _crowd(family, length)
-    sure = (own >= 0.5) | (crowd <= np.where(own > 0, 1, 0))
+    sure = crowd <= np.select([own >= 0.5, own > 0], CROWD, default=0)
     # Without a length equal sketches are all there is: the sketch must be the page's own.
     sure &= (length != NOTHING) | (own >= 0.5)
     i, j = star(rows[sure], group[sure])
@@ -81,13 +81,13 @@ def stable_share(seen: Seen, i: NDArray[np.int64], j: NDArray[np.int64]) -> floa
 
 
 def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
-    """Pages with equal sketches, mostly of own text, whose lengths differ by a clock's or counter's width.
+    """Pages with equal sketches, half of own text, whose lengths differ by a clock's or counter's width.
 
     Each length is linked to the family's most frequent one only, so that small steps do not add up. In a short
     text the same few characters may be all that differs between two contents, so it must be a long one.
     """
     rows = np.flatnonzero(seen.alive & seen.has_sketch & (seen.given == NOTHING) & (seen.text_len != NOTHING))
-    rows = rows[(boiler[rows].mean(axis=1) <= 0.25) & (seen.text_len[rows] >= LONG)]
+    rows = rows[(boiler[rows].mean(axis=1) <= 0.5) & (seen.text_len[rows] >= LONG)]
     if not len(rows):
         return rows, rows
     family = same(*seen.sketch[rows].T, seen.kind[rows])
