@@ -42,9 +42,9 @@ def rules_for(rules: list[Rule]):
 
 
 @given(sets, st.lists(messy_urls, max_size=5), st.booleans())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_fast_equals_oracle(rules, some, normal):
-    canon = Canonicalizer(book_of(rules), normal=normal)
+    canon = Canonicalizer(book_of(rules), normal=normal, check=False)
     wanted = [canonical(url, rules_for(rules), normal) for url in some]
     assert canon.map(some) == wanted
     assert [canon(url) for url in some] == wanted
@@ -52,24 +52,25 @@ def test_fast_equals_oracle(rules, some, normal):
 
 
 @given(sets, st.lists(messy_urls, max_size=5))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_canonical_twice_is_canonical_once(rules, some):
-    canon = Canonicalizer(book_of(rules))
+    canon = Canonicalizer(book_of(rules), check=False)
     once = canon.map(some)
     assert canon.map(once) == once
     assert canon.map(some, emit="key") == canon.map(once, emit="key")
 
 
 @given(sets, st.randoms(), st.lists(urls(), max_size=5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_order_in_the_book_does_not_matter(rules, random, some):
     shuffled = list(rules)
     random.shuffle(shuffled)
-    assert Canonicalizer(book_of(shuffled)).map(some) == Canonicalizer(book_of(rules)).map(some)
+    one, other = (Canonicalizer(book_of(some_), check=False) for some_ in (rules, shuffled))
+    assert one.map(some) == other.map(some)
 
 
 @given(good_rules, messy_urls)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_rule_alone_agrees_with_the_rule_on_the_parsed_url(rule, url):
     """The trigger never hides a change."""
     compiled = compile_rule(rule)
@@ -79,7 +80,7 @@ def test_a_rule_alone_agrees_with_the_rule_on_the_parsed_url(rule, url):
 
 
 @given(good_rules, messy_urls)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_url_under_rewriting_is_the_url_read_anew(rule, url):
     """Delimiters are escaped: what is written stays in its component."""
     u = MutableUrl(url)

@@ -6,6 +6,7 @@
 from .book import RuleBook, SiteRules
 from .canonicalizer import Canonicalizer, Explanation
 from .compiled import CompiledRule, Trigger, compile_rule, trigger
+from .conflict import Conflict, Proof, conflicts, prove
 from .mutable import MutableUrl
 from .pattern import escape
 from .refinement import refined_by, refines, substitution_refines
@@ -14,16 +15,20 @@ from .rule import Evidence, Rule, Scope
 __all__ = [
     "Canonicalizer",
     "CompiledRule",
+    "Conflict",
     "Evidence",
     "Explanation",
     "MutableUrl",
+    "Proof",
     "Rule",
     "RuleBook",
     "Scope",
     "SiteRules",
     "Trigger",
     "compile_rule",
+    "conflicts",
     "escape",
+    "prove",
     "refined_by",
     "refines",
     "substitution_refines",

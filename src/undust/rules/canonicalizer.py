@@ -11,6 +11,7 @@ from undust.errors import UsageError
 from undust.rules.book import RuleBook
 from undust.rules.columns import convert
 from undust.rules.compiled import compile_condition
+from undust.rules.conflict import refuse
 from undust.rules.conversion import MAX_GROWTH
 from undust.rules.mutable import MutableUrl
 from undust.rules.program import Plan, Program
@@ -102,6 +103,7 @@ class Canonicalizer:
     book: the rules.
     level: the weakest status that is applied: `validated`, `probable` or `likely`.
     normal: whether the RFC 3986 normal form is a part of it.
+    check: whether a book with rules that clash (see `undust.rules.conflict`) is refused.
 
     Examples
     --------
@@ -119,7 +121,9 @@ class Canonicalizer:
     = http://example.com/a
     """
 
-    def __init__(self, book: RuleBook, level: str = "probable", normal: bool = True) -> None:
+    def __init__(
+        self, book: RuleBook, level: str = "probable", normal: bool = True, *, check: bool = True
+    ) -> None:
         if level not in LEVELS:
             raise UsageError(f"unknown level {level!r}; known are {', '.join(LEVELS)}")
         self.book = book
@@ -134,6 +138,8 @@ class Canonicalizer:
         self._heads: dict[str, Head | None] = {}
         for site in book.sites.values():
             rules = [rule for rule in site.rules if rule.status in LEVELS[level]]
+            if check:
+                refuse(rules, site.hosts, site.name)
             if site.name == "*":
                 self._anywhere = (self._anywhere or []) + rules
             elif book.site_key == "domain":
@@ -227,8 +233,8 @@ class Canonicalizer:
             text = now = str(u)
             if moved or steps is not None or "%" in text or "/." in text or not u.path:
                 now = self._clean(text, steps)
-            if now == seen[-1]:
-                return now
+            if now == seen[-1]:  # what one rule did another undid
+                return Settled(now, (now,))
             if now in seen:
                 cycle = tuple(seen[seen.index(now) :])
                 return Settled(min(cycle, key=lambda v: (len(v), v)), cycle)
@@ -372,7 +378,21 @@ class Canonicalizer:
     def _many_keys(self, urls: Iterable[Any]) -> list[str | None]:
         return [None if url is None else self._key(url) for url in self._many(urls)]
 
-    def _many(self, urls: Iterable[Any]) -> list[str | None]:
+    def stuck(self, urls: Iterable[str]) -> list[str]:
+        """Those of `urls` on which the rules run in a circle or come to no end, or a second time changes more."""
+        urls = list(urls)
+        stuck: list[str] = []
+        once = self._many(urls, stuck)
+        twice = self._many(once)
+        return stuck + [url for url, one, two in zip(urls, once, twice, strict=True) if one != two]
+
+    def _odd(self, url: str, stuck: list[str] | None) -> str:
+        settled = self.settle(url)
+        if stuck is not None and (settled.cycle or settled.endless):
+            stuck.append(url)
+        return settled.url
+
+    def _many(self, urls: Iterable[Any], stuck: list[str] | None = None) -> list[str | None]:
         """The loop all speed hangs on: for a URL that no rule can change it makes a handful of look-ups.
 
         What stands before the `?` repeats itself in most crawls, so what is known of it is kept. What is out of
@@ -395,7 +415,7 @@ class Canonicalizer:
                 place, plan, path, other, plain = head
                 # An escape that is not in normal form is all that can be wrong behind the `?`.
                 if not plain or "#" in query or (clean and "%" in query and normal_escapes(query) != query):
-                    append(self.settle(url).url)
+                    append(self._odd(url, stuck))
                     continue
                 now = url if other is None else f"{other}?{query}"
                 simple = not plan.always and (";" not in query or "&" in query)
@@ -440,7 +460,7 @@ class Canonicalizer:
                     or "#" in path
                     or (clean and ("/." in path or ("%" in path and normal_escapes(path) != path)))
                 ):
-                    append(self.settle(url).url)
+                    append(self._odd(url, stuck))
                     continue
                 place, query = found, None
                 program = place.program
@@ -453,7 +473,7 @@ class Canonicalizer:
                     continue
             u = MutableUrl.of(place.scheme, place.authority, path, query, 2 * len(url) + MAX_GROWTH)
             end = self._run(u, now, program, mask)
-            append(end if type(end) is str else self.settle(url).url)
+            append(end if type(end) is str else self._odd(url, stuck))
         return out
 
     def _head(self, text: str) -> Head | None:

@@ -559,7 +559,7 @@ def _writer(key: Key) -> Write:
     if kind == "port":
         return lambda u, value: u.set_port(value)
     if kind == "path":
-        return lambda u, value: u.set_path(value or "/")
+        return lambda u, value: u.set_path(value or "")
     if kind == "matrix":
         assert name is not None
         return lambda u, value: u.set_matrix(name, occurrence, value)

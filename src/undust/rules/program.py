@@ -91,7 +91,9 @@ class Program:
         self.text = [(values[0], bits) for values, bits in texts.items() if len(values) == 1]
         self.texts = [(values, bits) for values, bits in texts.items() if len(values) != 1]
         # Texts that could come into being where a field is taken out of a query.
-        self.joins = [text for values in texts for text in values if len(text) > 1 and re.search("[&;]|[?].", text)]
+        self.joins = [
+            text for values in texts for text in values if len(text) > 1 and re.search("[&;]|[?].", text)
+        ]
         self._last: tuple[str | None, int] = (None, 0)
         self.scopes = [(path.rstrip("/") + "/", path, bits) for path, bits in scopes.items()]
 

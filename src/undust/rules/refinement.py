@@ -125,7 +125,7 @@ def _implied(key: str, condition: Condition, when: Mapping[str, Condition]) -> b
         return False
     values = _values(key, given)
     if values is not None:
-        return all(_holds(key, condition, value) for value in values)
+        return all(holds(key, condition, value) for value in values)
     if isinstance(condition, str):
         # Present with any value is implied by every other condition but absence.
         pattern = parse_pattern(condition, named)
@@ -150,7 +150,8 @@ def _values(key: str, condition: Condition) -> tuple[str, ...] | None:
     return None
 
 
-def _holds(key: str, condition: Condition, value: str) -> bool:
+def holds(key: str, condition: Condition, value: str) -> bool:
+    """Whether a value that is present meets a condition."""
     if condition is None:
         return False
     if isinstance(condition, tuple):
