@@ -54,6 +54,11 @@ def command(
     for kind in kinds:
         if kind == "quality":
             print_quality(data, learners, not no_peers, seed, as_json)
+        elif kind == "papers":
+            from undust.measures.papers import reprint
+
+            for line in reprint(data, _learn, seed):
+                click.echo(line)
     console.summary(in_=sum(len(case.truth) for case in data), sites=len(data), bad=0)
 
 
