@@ -48,7 +48,8 @@ class Options(NamedTuple):
     by_url: bool = True
     repair: bool = True
     widen: bool = True
-    at_most: int | None = 50_000  # URLs on which a candidate is tried
+    cover: bool = True
+    at_most: int | None = 5_000  # URLs on which a candidate is tried
 
 
 def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iterator[Candidate]:
@@ -56,9 +57,13 @@ def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iter
 
     `repair`: while a rule makes too many wrong pairs, the ignored key without which it makes least is left as
     it is: one key that matters need not cost the others. `widen`: where the rule holds without the absences
-    that were decided on the way to the source, it is not bound to them.
+    that were decided on the way to the source, it is not bound to them. `cover`: where a rule holds, none is
+    tried from the nodes below its source to the same target. `twins` come in preorder of their sources.
     """
+    holds: dict[int, list[Node]] = {}  # target -> sources from which a rule leads to it
     for s, t, *_ in twins:
+        if options.cover and s is not t and any(above.above(s) for above in holds.get(t.id, ())):
+            continue
         ops = operations(sample, s, t, options)
         if s is t:
             ops = {key: op for key, op in ops.items() if op.kind == "ignore"}
@@ -76,6 +81,8 @@ def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iter
             wide = _proved(sample, s, t, raw.ops, options, bound=False)
             if wide.rate(by_url=options.by_url) <= options.max_fpr and wide.proof.merged >= raw.proof.merged:
                 raw = wide
+        if s is not t and raw.rate(by_url=options.by_url) <= options.max_fpr:
+            holds.setdefault(t.id, []).append(s)
         if raw.proof.pairs:
             yield raw
 
@@ -109,7 +116,9 @@ def _proved(
     parts = [(rows, ops)]
     if s is not t and raw.ignored:
         own = sample.matching(t, conditions(sample, t, raw.ignored))
-        parts.append((np.setdiff1d(own, rows), raw.ignored))
+        covered = sample.none.copy()
+        covered[rows] = True
+        parts.append((own[~covered[own]], raw.ignored))
     return raw._replace(proof=prove(sample, parts, at_most=options.at_most))
 
 

@@ -54,6 +54,7 @@ class PatternTree(Learner):
     by_url: hold the URLs that are merged wrongly to `max_fpr` too; a large cluster has most of the pairs.
     repair: take ignored keys back, one by one, while the rule makes too many wrong pairs.
     widen: leave conditions on absent keys out where the rule holds without them.
+    cover: try no rule from a node below one from which a rule to the same target holds.
     min_support: URLs a rule must bring together with one of their own cluster.
     max_pairs, max_rules: the most promising pairs of nodes are tried, and the best rules returned.
 
@@ -81,6 +82,7 @@ class PatternTree(Learner):
         by_url: bool = True,
         repair: bool = True,
         widen: bool = True,
+        cover: bool = True,
         min_support: int = 2,
         max_keys: int = 96,
         max_pairs: int = 2000,
@@ -99,6 +101,7 @@ class PatternTree(Learner):
         self.by_url = by_url
         self.repair = repair
         self.widen = widen
+        self.cover = cover
         self.min_support = min_support
         self.max_keys = max_keys
         self.max_pairs = max_pairs
@@ -152,6 +155,7 @@ class PatternTree(Learner):
             by_url=self.by_url,
             repair=self.repair,
             widen=self.widen,
+            cover=self.cover,
         )
         return list(candidates(grown.sample, self.twins(grown), options))
 

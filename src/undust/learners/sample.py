@@ -74,6 +74,7 @@ class Sample:
         self.cluster = cluster
         n = len(cluster)
         self.alive = np.ones(n, bool) if alive is None else alive
+        self.none = np.zeros(n, bool)
         self.position = np.full(n, -1, np.int64)
         self.position[tree.order] = np.arange(len(tree.order))
         # Equal values have equal numbers whatever their key is; 0 is absence.
@@ -131,11 +132,11 @@ class Sample:
         """The value numbers of a key in some rows."""
         return self.ids[key][self.tree.columns[key].codes[rows]]
 
-    def pairs(self, s: Node, t: Node, *, max_clusters: int = 400, each: int = 3) -> Pairs:
+    def pairs(self, s: Node, t: Node, *, max_clusters: int = 200, each: int = 2) -> Pairs:
         """Duplicates across two nodes (or within one), a few of each common cluster."""
         small, large = (s, t) if s.size <= t.size else (t, s)
         rows = self.tree.rows(small)
-        clusters = np.unique(self.cluster[rows[:: 1 + len(rows) // 8000]]).astype(np.int64)
+        clusters = np.unique(self.cluster[rows[:: 1 + len(rows) // 4000]]).astype(np.int64)
         begin, end = self._slices(clusters, large)
         first, last = self._slices(clusters, small)
         common = np.flatnonzero((end > begin) & (last - first > (s is t)))
@@ -189,21 +190,27 @@ def prove(sample: Sample, parts: Iterable[tuple[Ints, Operations]], *, at_most: 
         forms.append(after[moved])
     row, form = np.concatenate(rows), np.concatenate(forms)
     support = len(row)
+    moved = sample.none.copy()
+    moved[row] = True
     if at_most is not None and support > 2 * at_most:
         chosen = form % np.uint64(support // at_most) == 0
         row, form = row[chosen], form[chosen]
-    distinct, group = np.unique(form, return_inverse=True)
-    at, still = sample.standing(distinct)
-    stays = (sample.position[still] >= 0) & ~np.isin(still, row)
-    group = np.concatenate([group, at[stays]])
+    if not len(row):
+        return Proof(support, 0, 0, 0, 0)
+    order = np.argsort(form)
+    row, form = row[order], form[order]
+    new = np.concatenate([[True], form[1:] != form[:-1]])
+    at, still = sample.standing(form[new])
+    stays = (sample.position[still] >= 0) & ~moved[still]
+    group = np.concatenate([np.cumsum(new) - 1, at[stays]])
     cluster = sample.cluster[np.concatenate([row, still[stays]])].astype(np.int64)
-    if not len(group):
-        return Proof(0, 0, 0, 0, 0)
-    per_form = np.bincount(group)
-    step = int(cluster.max(initial=0)) + 1
-    cells, per_cell = np.unique(group * step + cluster, return_counts=True)
-    largest = np.zeros(len(per_form), np.int64)
-    np.maximum.at(largest, cells // step, per_cell)
+    step = int(cluster.max()) + 1
+    cell = np.sort(group * step + cluster)
+    start = np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]]))
+    per_cell = np.diff(np.append(start, len(cell)))
+    form_of_cell = cell[start] // step
+    first = np.flatnonzero(np.concatenate([[True], form_of_cell[1:] != form_of_cell[:-1]]))
+    per_form, largest = np.add.reduceat(per_cell, first), np.maximum.reduceat(per_cell, first)
     pairs, true = _choose_two(per_form), _choose_two(per_cell)
     counts = (pairs, pairs - true, int((largest - 1).sum()), int((per_form - largest).sum()))
     factor = support / len(row)
