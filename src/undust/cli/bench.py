@@ -59,6 +59,11 @@ def command(
 
             for line in reprint(data, _learn, seed):
                 click.echo(line)
+        else:
+            from undust.measures.speed import speed, speed_table
+
+            for case in data:
+                _print(speed_table(case, speed(case, _learn, seed=seed)), False, ())
     console.summary(in_=sum(len(case.truth) for case in data), sites=len(data), bad=0)
 
 

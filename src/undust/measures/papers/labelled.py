@@ -85,4 +85,5 @@ def applied(rules: Sequence[Rule] | RuleBook, site: Site) -> Measures:
 
 def sizes(clusters: NDArray[np.integer]) -> Ints:
     """How many URLs each cluster has."""
-    return np.unique(clusters, return_counts=True)[1].astype(np.int64)
+    counts: Ints = np.unique(clusters, return_counts=True)[1].astype(np.int64)
+    return counts
