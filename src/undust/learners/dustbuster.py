@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from undust.learners.base import Learner
+from undust.learners.context import query_context
 from undust.learners.envelopes import Bools, Ints, Pairs, Rows, likely_pairs, mixed
 from undust.learners.likely_similar import LikelySimilar, Likeness
 from undust.learners.occurrences import NO_ROW, Occurrences, whole_rows
@@ -18,6 +19,7 @@ from undust.learners.redundancy import survivors
 from undust.likeness import Site
 from undust.rules import Evidence, Rule
 from undust.rules.pattern import MAX_TEXT
+from undust.rules.rule import Condition
 
 _SAMPLE = 50_000
 """Rows on which the outcome of a rule is looked up; a longer list is sampled."""
@@ -77,20 +79,23 @@ class DustBuster(Learner):
     list the one with most context is kept. Parameters are tried separately: leave out, or set to the
     commonest value.
 
-    A rule comes in one direction: the one that shrinks the URL, unless the list itself speaks against it (the
-    outcome is there, and dead, different, or redirected back) and not against the other, growing one.
+    A rule that moves the `?` is held to URLs that stay URLs by it. A rule comes in one direction: the one that
+    shrinks the URL, unless the list itself speaks against it (the outcome is there, and dead, different, or
+    redirected back) and not against the other, growing one.
 
     Parameters
     ----------
     max_substring: S, tokens on either side of a rule
     bucket_low, bucket_high: T, most substrings in one envelope, for choosing and for comparing rules
+    crowd: larger envelopes of up to so many substrings count as if they held only the pages likely similar to
+        the two compared; 0: they do not count, as published
     min_support: MS, instances that a rule needs
     relative_deficiency, absolute_deficiency: MRD, MAD of the redundancy elimination
     window: MW, how far apart two rules may be ranked to be compared; published 1100, to save memory and time;
         0: any distance, since here they are looked up
     likeness: what pages are compared by: auto, none, size or sketch
     sketch_matches: min-hashes that must agree (4; 2 for relaxed)
-    epsilon: share of unlike pairs that refutes a parameter rule or a direction
+    epsilon: share of unlike pairs that refutes a parameter rule or a direction (more where only sizes are known)
     parameters: whether parameter rules are tried
     literal: count envelopes as printed, also those of periodic strings twice in one pair of URLs
     max_rules: most substitutions to return, best first
@@ -100,8 +105,10 @@ class DustBuster(Learner):
     >>> urls = [f"http://h.test/{form}{i}" for form in ("story_", "story?id=") for i in (7, 8, 9)]
     >>> site, = split_sites(pa.table({"url": urls, "size_min": [5, 6, 7] * 2, "size_max": [5, 6, 7] * 2}))
     >>> rule, = DustBuster().propose(site)
-    >>> rule.describe(), rule.status, rule.evidence.level, rule.evidence.support
-    ('*: replace ^http://h.test/story?id= by ^http://h.test/story_', 'likely', 'size', 3)
+    >>> rule.describe()
+    '*: when the parameters are id: replace ^http://h.test/story?id= by ^http://h.test/story_'
+    >>> rule.status, rule.evidence.level, rule.evidence.support
+    ('likely', 'size', 3)
 
     References: U. Schonfeld, Do Not Crawl in the DUST, MSc thesis, Technion 2006; Z. Bar-Yossef, I. Keidar,
     U. Schonfeld, WWW 2007.
@@ -115,6 +122,7 @@ class DustBuster(Learner):
         max_substring: int = 35,
         bucket_low: int = 6,
         bucket_high: int = 11,
+        crowd: int = 40,
         min_support: int = 3,
         relative_deficiency: float = 0.05,
         absolute_deficiency: int = 1,
@@ -129,6 +137,7 @@ class DustBuster(Learner):
         self.max_substring = max_substring
         self.bucket_low = bucket_low
         self.bucket_high = bucket_high
+        self.crowd = crowd
         self.min_support = min_support
         self.relative_deficiency = relative_deficiency
         self.absolute_deficiency = absolute_deficiency
@@ -167,6 +176,7 @@ class DustBuster(Learner):
             max_substring=self.max_substring,
             bucket_low=self.bucket_low,
             bucket_high=self.bucket_high,
+            crowd=self.crowd,
             min_support=self.min_support,
             literal=self.literal,
         )
@@ -213,8 +223,12 @@ class _Writer:
         if len(sample) > _SAMPLE:
             sample = np.sort(sample[np.argsort(mixed(sample.astype(np.uint64)))[:_SAMPLE]])
         self.weight = int(self.usable.sum()) / max(1, len(sample))
+        self.epsilon = listed.similar.tolerance(learner.epsilon)
         self.redirects = listed.redirects
         self.has_targets = bool(self.redirects.any() or (self.site.seen.canonical >= 0).any())
+        # No query, or no fields but those of the rule: as many of these marks in the URL as in the rule.
+        token = {text: number for number, text in enumerate(self.site.table.tokens.vocab)}
+        self.marks = {token[m]: _counts(self.rows, token[m]) for m in "?&" if m in token}
         self.by_name = whole_rows(self.rows)
         self.occurrences = Occurrences(self.rows, sample)
 
@@ -243,6 +257,7 @@ class _Writer:
             return None
         urls = self.site.urls
         return Rule(
+            when=query_context(source, target),
             do={"substitute": swap},
             status="likely",
             source=(self.learner.name,),
@@ -257,15 +272,15 @@ class _Writer:
 
     def _direction(self, a: str, b: str, long: Ints, short: Ints) -> tuple[_Outcome, str, str]:
         """a -> b, unless the list speaks for b -> a; of equally long ones towards the more frequent."""
-        shrinking = self._outcome(long, short)
+        shrinking = self._outcome(long, short, query_context(a, b))
         even = len(long) == len(short)
         if not b or (b in a and _contains(long, short)):  # nobody knows where to put it, or it feeds itself
             return shrinking, a, b
-        doubtful = shrinking.refuted(self.learner.epsilon) or not shrinking.reached
+        doubtful = shrinking.refuted(self.epsilon) or not shrinking.reached
         if not (doubtful or even or self.has_targets):
             return shrinking, a, b
-        growing = self._outcome(short, long)
-        refuted = growing.refuted(self.learner.epsilon)
+        growing = self._outcome(short, long, query_context(b, a))
+        refuted = growing.refuted(self.epsilon)
         if growing.reached < self.learner.min_support:
             prefers = False
         elif refuted != doubtful:
@@ -283,9 +298,12 @@ class _Writer:
         """
         return not outcome.reached and support > 3 * (self.weight - 1)
 
-    def _outcome(self, source: Ints, target: Ints) -> _Outcome:
-        """Apply to the first occurrence in every URL and look up what comes out."""
+    def _outcome(self, source: Ints, target: Ints, context: Mapping[str, Condition]) -> _Outcome:
+        """Apply to the first occurrence in every URL of the context and look up what comes out."""
         row, start = self.occurrences.first(source)
+        for mark, count in self.marks.items() if context else ():
+            fits = count[row] == (source == mark).sum()
+            row, start = row[fits], start[fits]
         found = self.by_name.find(self.rows.replaced(row, start, np.full(len(row), len(source)), target))
         seen = (found != NO_ROW) & (found != row)
         u, v = row[seen], found[seen]
@@ -306,6 +324,13 @@ class _Writer:
     def _tokens(self, row: int, start: int, length: int) -> Ints:
         first = int(self.rows.first[row]) + int(start)
         return self.rows.ids[first : first + int(length)]
+
+
+def _counts(rows: Rows, token: int) -> Ints:
+    """How often each row holds the token."""
+    before = np.append(0, np.cumsum(rows.ids == token))
+    found: Ints = before[rows.first + rows.lengths] - before[rows.first]
+    return found
 
 
 def _contains(text: Ints, part: Ints) -> bool:

@@ -33,6 +33,9 @@ Similar = Callable[[Ints, Ints], Bools]
 _BATCH = 1 << 18
 """Rows put through the suffix loop together: enough to hide NumPy's overhead, few enough for the cache."""
 
+_PAIRS = 1 << 21
+"""Pairs of rows asked for their likeness at once."""
+
 _INSTANCES = 1 << 25
 """Instances held at once; beyond, rules are counted in several passes, each over its share of the hashes."""
 
@@ -129,15 +132,17 @@ def likely_pairs(
     max_substring: int = 35,
     bucket_low: int = 6,
     bucket_high: int = 11,
+    crowd: int = 0,
     min_support: int = 3,
     literal: bool = False,
 ) -> Pairs:
     """All pairs of different substrings whose support with the small threshold reaches `min_support`.
 
     An envelope counts for a pair if its bucket holds at most `bucket_low` (for `low`) or `bucket_high` (for
-    `high`) substrings and the two rows are likely similar. An empty or periodic substring can sit in several
-    envelopes of the same two rows; they count once unless `literal`. Rows must be distinct; the order of the
-    pairs is unspecified.
+    `high`) substrings and the two rows are likely similar. A larger one, of up to `crowd` substrings, counts for
+    a pair as if it held only the rows that are likely similar to one of the two. An empty or periodic substring
+    can sit in several envelopes of the same two rows; they count once unless `literal`. Rows must be distinct;
+    the order of the pairs is unspecified.
 
     >>> from itertools import accumulate
     >>> urls = ["^x1$", "^y1$", "^x2$", "^y2$", "^x3$", "^y3$"]
@@ -152,7 +157,7 @@ def likely_pairs(
             found = [
                 _counted(
                     rows,
-                    _instances(rows, similar, max_substring, bucket_high, part, parts),
+                    _instances(rows, similar, max_substring, bucket_high, crowd, part, parts),
                     bucket_low,
                     min_support,
                     literal,
@@ -307,13 +312,21 @@ def _levels(rows: Rows) -> Iterator[tuple[int, Ints, Ints]]:
 
 
 def _instances(
-    rows: Rows, similar: Similar | None, max_substring: int, bucket_high: int, part: int, parts: int
+    rows: Rows,
+    similar: Similar | None,
+    max_substring: int,
+    bucket_high: int,
+    crowd: int,
+    part: int,
+    parts: int,
 ) -> _Instances:
     """Every instance from a bucket of 2 to `bucket_high` rows, of rules whose hash falls into this part."""
     found: list[_Instances] = []
     held = 0
+    largest = bucket_high if similar is None else max(bucket_high, crowd)
     for batch in _batches(_levels(rows)):
-        for some in _bucket_pairs(rows, similar, *_buckets(rows, *batch, max_substring, bucket_high)):
+        members = _buckets(rows, *batch, max_substring, largest)
+        for some in _bucket_pairs(rows, similar, *members, bucket_high):
             if parts > 1:
                 mine = some.key % np.uint64(parts) == part
                 some = _Instances(*(getattr(some, f)[mine] for f in _Instances.__dataclass_fields__))
@@ -373,22 +386,31 @@ def _buckets(
 
 
 def _bucket_pairs(
-    rows: Rows, similar: Similar | None, row: Ints, start: Ints, rest: Ints, sizes: Ints
+    rows: Rows, similar: Similar | None, row: Ints, start: Ints, rest: Ints, sizes: Ints, bucket_high: int
 ) -> Iterator[_Instances]:
-    """Every two likely similar members of each bucket; hashes are added, so their order does not matter."""
+    """Every two likely similar members of each bucket; hashes are added, so their order does not matter.
+
+    In a bucket larger than `bucket_high` the rows similar to either of the two take the place of the bucket.
+    """
     name = rows.hashes(row, start, rows.lengths[row] - start - rest)
     begin = np.cumsum(sizes) - sizes
     for size in np.unique(sizes):
         left, right = np.triu_indices(size, 1)
-        first = begin[sizes == size]
-        a = (first[:, None] + left).ravel()
-        b = (first[:, None] + right).ravel()
-        if similar is not None:
-            alike = similar(row[a], row[b])
-            a, b = a[alike], b[alike]
-        yield _Instances(
-            name[a] + name[b], row[a], row[b], start[a], rest[a], np.full(len(a), size, dtype=np.int32)
-        )
+        all_first = begin[sizes == size]
+        for i in range(0, len(all_first), portion := max(1, _PAIRS // len(left))):
+            first = all_first[i : i + portion]
+            a = (first[:, None] + left).ravel()
+            b = (first[:, None] + right).ravel()
+            if similar is not None:
+                alike = similar(row[a], row[b])
+                a, b = a[alike], b[alike]
+            flock = np.full(len(a), size, dtype=np.int32)
+            if size > bucket_high:
+                companions = np.bincount(a, minlength=len(row)) + np.bincount(b, minlength=len(row))
+                flock = 1 + np.maximum(companions[a], companions[b]).astype(np.int32)
+                few = flock <= bucket_high
+                a, b, flock = a[few], b[few], flock[few]
+            yield _Instances(name[a] + name[b], row[a], row[b], start[a], rest[a], flock)
 
 
 # --- counting ---

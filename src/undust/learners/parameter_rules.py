@@ -7,6 +7,7 @@ witness is the URL without the parameter, where it was seen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from undust.learners.envelopes import Bools, Ints, Rows
 from undust.learners.likely_similar import UNKNOWN, LikelySimilar
 from undust.learners.occurrences import NO_ROW, Occurrences, whole_rows
 from undust.likeness import Site
-from undust.rules import Evidence, Rule, escape
+from undust.rules import Evidence, Rule, Scope, escape
 from undust.url import Column, split_key, tokenize
 
 END = 1
@@ -27,8 +28,10 @@ PAIRS_A_BUCKET = 50
 MIN_BUCKETS = 3
 MAX_NAMES = 500
 """Parameters looked at, the most frequent first."""
-MAX_PATHS = 50
-"""Paths for which a parameter is judged by itself."""
+MAX_PLACES = 50
+"""Directories or paths in one directory for which a parameter is judged by itself, the most used ones."""
+PATH = "$"
+"""Ends the name of a path, as a directory's name does not."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,22 @@ class _Tally:
         return self.buckets >= MIN_BUCKETS and self.alike >= (1 - epsilon) * self.pairs
 
     def fails(self, epsilon: float) -> bool:
-        return self.pairs > 0 and self.alike < (1 - epsilon) * self.pairs
+        """Too many are unlike for chance: a rate of epsilon gives as many in one list of twenty, at most."""
+        return unlikely(self.pairs - self.alike, self.pairs, epsilon)
+
+
+def unlikely(events: int, trials: int, rate: float) -> bool:
+    """Whether an event of that rate happens so often, or more, with a chance of at most 5 %.
+
+    >>> unlikely(1, 3, 0.05), unlikely(2, 3, 0.05), unlikely(2, 3, 0.4), unlikely(5, 5, 0.4)
+    (False, True, False, True)
+    """
+    if events <= rate * trials:
+        return False
+    if trials > 100:  # the normal distribution will do
+        return bool(events > rate * trials + 1.645 * math.sqrt(rate * (1 - rate) * trials))
+    fewer = sum(math.comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(events))
+    return 1 - fewer <= 0.05 + 1e-9
 
 
 class ParameterRules:
@@ -76,7 +94,8 @@ class ParameterRules:
     def __init__(
         self, site: Site, rows: Rows, similar: LikelySimilar, usable: Bools, *, epsilon: float = 0.05
     ) -> None:
-        self.site, self.rows, self.similar, self.usable, self.epsilon = site, rows, similar, usable, epsilon
+        self.site, self.rows, self.similar, self.usable = site, rows, similar, usable
+        self.epsilon = similar.tolerance(epsilon)
         self._number = {text: i for i, text in enumerate(site.table.tokens.vocab)}
         self._by_name = whole_rows(rows)
         self._occurrences = Occurrences(rows, np.flatnonzero(usable))
@@ -92,50 +111,69 @@ class ParameterRules:
         for key in keys:
             uses = self._uses(key)
             if len(uses.row) >= MIN_BUCKETS:
-                yield from self._rules(key, uses)
+                yield from self._place(key, uses, ())[1]
 
-    def _rules(self, key: str, uses: _Uses) -> Iterator[Rule]:
-        """For all paths together where that holds on each of them, else path by path."""
-        values, without = self._judged(uses)
-        if not values.pairs and not without.pairs:
+    def _place(self, key: str, uses: _Uses, above: tuple[str, ...]) -> tuple[bool, list[Rule]]:
+        """Rules for the parameter below a directory (or on a path): whether it fails somewhere there, and rules.
+
+        Where it fails below, the directories and paths in which it does not get rules of their own: the same
+        name may mean a session here and the content there.
+        """
+        tally = self._values(uses), self._without(uses)
+        if max(t.buckets for t in tally) < MIN_BUCKETS:
+            return False, []
+        below = [self._place(key, some, at) for at, some in self._children(uses, above)]
+        fails = any(t.fails(self.epsilon) for t in tally) or any(failed for failed, _ in below)
+        narrower = [rule for _, rules in below for rule in rules]
+        return fails, (fails and narrower) or list(self._written(key, above, uses, *tally))
+
+    def _children(self, uses: _Uses, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], _Uses]]:
+        """The uses by directory, the paths themselves at last; the most used ones first."""
+        if above[-1:] == (PATH,):
             return
-        paths = self._paths
-        code = paths.codes[uses.row]
-        counts = np.bincount(code)
-        common = np.flatnonzero(counts >= MIN_BUCKETS)
-        common = common[np.argsort(-counts[common], kind="stable")][:MAX_PATHS]
-        by_path = {int(c): self._judged(uses.take(code == c)) for c in common}
-        contradicted = any(
-            max(v.buckets, w.buckets) >= MIN_BUCKETS and (v.fails(self.epsilon) or w.fails(self.epsilon))
-            for v, w in by_path.values()
-        )
-        if not contradicted:
-            yield from self._written(key, None, uses, values, without)
-            return
-        for c, (values, without) in sorted(by_path.items()):
-            yield from self._written(key, paths.values[c], uses.take(code == c), values, without)
+        depth = len(above)
+        names = [(*s[: depth + 1], PATH)[: depth + 1 + (len(s) == depth + 1)] for s in self._segments]
+        number = {name: n for n, name in enumerate(sorted(set(names)))}
+        group = np.array([number[name] for name in names])[self._paths.codes[uses.row]]
+        counts = np.bincount(group, minlength=len(number))
+        for g in np.argsort(-counts, kind="stable")[:MAX_PLACES].tolist():
+            if counts[g] >= MIN_BUCKETS:
+                yield list(number)[g], uses.take(group == g)
 
     def _written(
-        self, key: str, path: str | None, uses: _Uses, values: _Tally, without: _Tally
+        self, key: str, place: tuple[str, ...], uses: _Uses, values: _Tally, without: _Tally
     ) -> Iterator[Rule]:
         """Leaving it out (if nothing seen speaks against it), and the commonest value in its place."""
-        when = {} if path is None else {"path": escape(path)}
+        scope, when = Scope(), {}
+        if place[-1:] == (PATH,):
+            if key.startswith("matrix["):
+                return  # the path holds the parameter itself
+            when = {"path": escape("/" + "/".join(place[:-1]))}
+        elif place:
+            scope = Scope(path=f"/{'/'.join(place)}/")
         irrelevant = values.passes(self.epsilon) and not without.fails(self.epsilon)
         if irrelevant or (without.passes(self.epsilon) and not values.fails(self.epsilon)):
-            yield self._rule(when, {key: None}, len(uses.row), values, without)
+            yield self._rule(scope, when, {key: None}, len(uses.row), values, without)
         if values.passes(self.epsilon):
             column = self.site.table.column(key)
-            codes = column.codes[uses.row]
-            default = column.values[int(np.bincount(codes).argmax())] or ""
-            changed = int((codes != np.bincount(codes).argmax()).sum())
-            yield self._rule({**when, key: "{}"}, {key: escape(default)}, changed, values, _Tally(0, 0, 0))
+            counts = np.bincount(column.codes[uses.row])
+            default, changed = column.values[int(counts.argmax())] or "", int(counts.sum() - counts.max())
+            nothing = _Tally(0, 0, 0)
+            yield self._rule(scope, {**when, key: "{}"}, {key: escape(default)}, changed, values, nothing)
 
     def _rule(
-        self, when: dict[str, str], do: dict[str, str | None], support: int, values: _Tally, without: _Tally
+        self,
+        scope: Scope,
+        when: dict[str, str],
+        do: dict[str, str | None],
+        support: int,
+        values: _Tally,
+        without: _Tally,
     ) -> Rule:
         pairs, alike = values.pairs + without.pairs, values.alike + without.alike
         urls = self.site.urls
         return Rule(
+            scope=scope,
             when=when,
             do=do,
             status="likely",
@@ -143,9 +181,6 @@ class ParameterRules:
             evidence=Evidence(self.similar.level, support=support, pairs=pairs, false=pairs - alike),
             examples=tuple((urls[u], urls[v]) for u, v in (*without.examples, *values.examples)[:3]),
         )
-
-    def _judged(self, uses: _Uses) -> tuple[_Tally, _Tally]:
-        return self._values(uses), self._without(uses)
 
     def _values(self, uses: _Uses) -> _Tally:
         """Neighbours within each bucket, URLs in order, at most `PAIRS_A_BUCKET` of one bucket."""
@@ -232,6 +267,14 @@ class ParameterRules:
     @cached_property
     def _paths(self) -> Column:
         return self.site.table.column("path")
+
+    @cached_property
+    def _segments(self) -> list[tuple[str, ...]]:
+        """The segments of each path, path parameters aside."""
+        return [
+            tuple(segment.partition(";")[0] for segment in (path or "/").split("/")[1:])
+            for path in self._paths.values
+        ]
 
     def _token(self, text: str) -> int:
         return self._number.get(text, -1)

@@ -9,7 +9,8 @@ from itertools import chain, islice
 from typing import Literal
 
 from undust.errors import BookError
-from undust.rules import Rule, compile_rule, refined_by
+from undust.learners.context import query_context
+from undust.rules import CompiledRule, Rule, compile_rule, refined_by
 from undust.rules.refinement import sides
 from undust.selection.bounds import wilson_lower
 from undust.validation.fetcher import Fetcher, NotRecorded, Page
@@ -138,11 +139,12 @@ class PublishedValidation:
         """All rules in their order; substitutions in both directions, the shrinking one first.
 
         A rule whose pair refines an accepted pair is dropped without a fetch. For a parameter that may be
-        left out, setting it to a default is not tried (RES-11).
+        left out, setting it to a default is not tried (RES-11), nor a substitution that is about it alone.
         """
         out = Validated()
-        accepted: set[frozenset[Tokens]] = set()
+        accepted: set[tuple[Tokens, Tokens, str]] = set()
         left_out: set[tuple[object, ...]] = set()
+        parameters: list[CompiledRule] = []
         attempted = 0
         for rule in rules:
             if "substitute" not in rule.do:
@@ -152,15 +154,21 @@ class PublishedValidation:
                 attempted += 1
                 if self._try(rule, out) and None in rule.do.values():
                     left_out.add(_parameter(rule))
+                    parameters.append(compile_rule(rule))
                 continue
-            a, b = sides(rule)
-            if any(frozenset(pair) in accepted for pair in refined_by(a, b)):
+            if _explained(rule, parameters):
+                out.spared.append(rule)
+                continue
+            shrinking = shrinking_first(rule)[0]
+            if any((*pair, str(shrinking.when)) in accepted for pair in refined_by(*sides(shrinking))):
                 out.spared.append(rule)
                 continue
             attempted += 1
             if self._either_direction(rule, out):
-                accepted.add(frozenset((a, b)))
+                accepted.add((*sides(shrinking), str(shrinking.when)))
         kept, pruned = _without_refinements(out.rules) if self.prune else (out.rules, [])
+        # Canonize applies them in the order of the list.
+        kept = [replace(rule, order=place) for place, rule in enumerate(kept)]
         return replace(out, rules=kept, spared=out.spared + pruned, attempted=attempted, fetched=self.fetched)
 
     def _either_direction(self, rule: Rule, out: Validated) -> bool:
@@ -217,12 +225,15 @@ def shrinking_first(rule: Rule) -> list[Rule]:
     """
     swap = rule.do["substitute"]
     assert isinstance(swap, dict)
+    a, b = sides(rule)
+    there, back = query_context("".join(a), "".join(b)), query_context("".join(b), "".join(a))
+    others = {key: condition for key, condition in rule.when.items() if key not in there}
     reverse = replace(
         rule,
+        when=others | (back if rule.when.keys() >= there.keys() else {}),
         do={"substitute": {**swap, "from": swap["to"], "to": swap["from"]}},
         examples=tuple((v, u) for u, v in rule.examples),
     )
-    a, b = sides(rule)
     grows = (len(a), "".join(a)) < (len(b), "".join(b))
     return [reverse, rule] if grows else [rule, reverse]
 
@@ -245,12 +256,23 @@ def _parameter(rule: Rule) -> tuple[object, ...]:
     return rule.scope, tuple((k, str(v)) for k, v in rule.when.items() if k != key), key
 
 
+def _explained(rule: Rule, parameters: Sequence[CompiledRule]) -> bool:
+    """Whether the examples of a substitution become equal as soon as irrelevant parameters are left out."""
+
+    def bare(url: str) -> str:
+        for parameter in parameters:
+            url = parameter.apply(url) or url
+        return url
+
+    return bool(parameters and rule.examples) and all(bare(u) == bare(v) for u, v in rule.examples)
+
+
 def _without_refinements(rules: list[Rule]) -> tuple[list[Rule], list[Rule]]:
     """Accepted rules, and those of them that another one of the same direction contains (RES-9)."""
-    directed = {sides(rule) for rule in rules if "substitute" in rule.do}
+    directed = {(*sides(rule), str(rule.when)) for rule in rules if "substitute" in rule.do}
     kept: list[Rule] = []
     pruned: list[Rule] = []
     for rule in rules:
         broader = () if "substitute" not in rule.do else list(refined_by(*sides(rule)))[1:]
-        (pruned if any(pair in directed for pair in broader) else kept).append(rule)
+        (pruned if any((*pair, str(rule.when)) in directed for pair in broader) else kept).append(rule)
     return kept, pruned
