@@ -19,7 +19,7 @@ from undust.learners.view import View
 from undust.likeness import Site, sketch_kind, sketcher, split_sites
 from undust.likeness.labels import DIGEST
 from undust.likeness.sizes import label_by_size
-from undust.rules import Rule, RuleBook, SiteRules
+from undust.rules import Rule, RuleBook, SiteRules, prove
 from undust.selection.greedy import Selection, select
 
 RISK = 0.001
@@ -87,7 +87,8 @@ def learn_site(
     if evidence == "url":
         rules = _from_urls_alone(site, learner)
         notes["advice"] = "no page content was seen: validate these rules by fetching (undust validate)"
-        return SiteRules(site.name, site.hosts, rules, notes=notes)
+        proof = prove(rules, list(site.urls), site.hosts)
+        return SiteRules(site.name, site.hosts, list(proof.rules), list(proof.removed), notes)
     if evidence == "size":
         site = site.with_labels(label_by_size(site.seen))
     propose = learner.propose_on if isinstance(learner, Auto) else _once(learner)
@@ -97,7 +98,9 @@ def learn_site(
         rules = [replace(r, status="likely", evidence=replace(r.evidence, level="size")) for r in rules]
         notes["advice"] = "judged by sizes alone: validate these rules by fetching (undust validate)"
     notes.update(_account(chosen))
-    return SiteRules(site.name, site.hosts, rules, chosen.rejected_rules(), notes)
+    proof = prove(rules, list(site.urls), site.hosts)
+    rejected = [*proof.removed, *chosen.rejected_rules()]
+    return SiteRules(site.name, site.hosts, list(proof.rules), rejected, notes)
 
 
 def evidence_of(site: Site) -> str:

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from undust.learners.base import Learner
@@ -178,7 +178,7 @@ def _pairs(view: View, rows: list[int], popular: Counter[int]) -> Iterable[tuple
         for a, b in combinations(near, 2):
             yield b, a
             yield a, b
-        for a, b in zip(group[11:60], group[12:60], strict=False):
+        for a, b in pairwise(group[11:60]):
             yield b, a
     heads.sort(key=lambda r: (-popular[tops[r]], len(view.urls[r]), view.urls[r]))
     centres = heads[:2] + sorted(heads, key=lambda r: (len(view.urls[r]), view.urls[r]))[:1]
@@ -226,13 +226,14 @@ def _same_path(u: Form, here: list[str], there: list[str]) -> list[Proposal]:
     if any(n == "" for n in names):
         return []
     if others and set(others) != set(names):
-        return _renamed(here, there)
+        return _renamed(here, there) + _none_of(names + others)
     do = tuple((f"query[{n}]", None) for n in sorted(names))
     out: list[Proposal] = []
     if len(names) == 1:
         out.append(((), do))
     else:
         out.append((tuple((f"query[{n}]", "{:rest}") for n in sorted(names)), do))
+        out += _none_of(names)
     if not others:
         values = {field_name(f): escape(field_value(f) or "") for f in here}
         out.append((tuple((f"query[{n}]", values[n]) for n in sorted(values)), do))
@@ -245,6 +246,12 @@ def _same_path(u: Form, here: list[str], there: list[str]) -> list[Proposal]:
                 out.append(((), ((f"query[{name}]", f"{{query[{name}]{conversion}}}"),)))
                 break
     return out
+
+
+def _none_of(names: list[str]) -> list[Proposal]:
+    """Fields none of which matters: whichever of them are there may go."""
+    distinct = sorted(set(names))
+    return [((), tuple((f"query[{n}]", None) for n in distinct))] if 1 < len(distinct) <= 6 else []
 
 
 def _renamed(here: list[str], there: list[str]) -> list[Proposal]:

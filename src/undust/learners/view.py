@@ -60,9 +60,9 @@ class View:
     def n(self) -> int:
         return len(self.urls)
 
-    def rewritten(self, rewrite: Callable[[str], str]) -> View:
+    def rewritten(self, rewrite: Callable[[list[str]], list[str]]) -> View:
         """The view after every form has been rewritten."""
-        new = [rewrite(u) for u in self.urls]
+        new = rewrite(self.urls)
         view = View(self.site, [new[i] for i in self.of_page])
         view.semicolons = self.semicolons
         return view
@@ -81,7 +81,7 @@ class View:
 
         `NEAR`, but more where different pages of one build are that alike anyway: what they share is the template.
         """
-        codes, shapes = self.shapes
+        codes = self.shapes[0]
         names = self.names[0]
         kind = np.unique(codes * (names.max(initial=0) + 1) + names, return_inverse=True)[1]
         bar = np.full(int(kind.max(initial=0)) + 1, NEAR)

@@ -14,12 +14,13 @@ import numpy as np
 
 from undust.learners.view import View
 from undust.likeness import LEVELS, Site
-from undust.rules import Evidence, Rule, compile_rule
+from undust.rules import Canonicalizer, Evidence, Rule, RuleBook, SiteRules, compile_rule
 from undust.selection.refine import Bar, Candidate, refine
 from undust.selection.trial import Trial, trial
 
 ROUNDS = 14
 PLAUSIBLE = 3  # true merges from which a proposal that is turned down is worth a word
+LOOKED_AT = 3000  # changed URLs explained to see which rules are at work
 SMALL = 0.15  # share of the round's best below which a candidate waits
 MAX_RULES = 30
 
@@ -78,7 +79,7 @@ def select(
                 tried.setdefault(c.rule.id, c)
         if not _take(tried, view, chosen, budget, max_rules, turn, log):
             break
-        view = view.rewritten(rewriter(chosen.rules))
+        view = view.rewritten(canonicalizer(site, chosen.rules).map)
         chosen.view = view
     _drop_idle(chosen, site)
     return chosen
@@ -92,19 +93,19 @@ def _takes_semicolons(view: View) -> bool:
 
 def _drop_idle(chosen: Selection, site: Site) -> None:
     """Remove rules that no longer fire once all the others are there: pruning costs nothing."""
-    compiled = [compile_rule(r) for r in chosen.rules]
-    fired = [0] * len(compiled)
-    for url in site.urls:
-        for _ in range(10):
-            before = url
-            for i, rule in enumerate(compiled):
-                new = rule.apply(url)
-                if new is not None and new != url:
-                    url = new
-                    fired[i] += 1
-            if url == before:
-                break
-    chosen.rules = [r for r, n in zip(chosen.rules, fired, strict=True) if n]
+    canon = canonicalizer(site, chosen.rules)
+    urls = site.urls
+    idle = {r.id for r in chosen.rules}
+    changed = [u for u, v in zip(urls, canon.map(list(urls)), strict=True) if u != v]
+    for url in changed[:: max(1, len(changed) // LOOKED_AT)]:
+        idle -= {rule.id for rule, _, _ in canon.explain(url).steps if rule is not None}
+        if not idle:
+            return
+    for rule in [r for r in chosen.rules if r.id in idle]:
+        compiled = compile_rule(rule)
+        fires = (u for u in changed if any(compiled.apply(b) for _, b, _ in canon.explain(u).steps))
+        if next(fires, None) is None:
+            chosen.rules.remove(rule)
 
 
 def _take(
@@ -232,19 +233,7 @@ def _evidence(c: Candidate, t: Trial) -> Evidence:
     )
 
 
-def rewriter(rules: Sequence[Rule], rounds: int = 10) -> Callable[[str], str]:
-    """Apply rules in order to a fixpoint; the canonicalizer proper adds lookup by host and speed."""
-    compiled = [compile_rule(r) for r in rules]
-
-    def rewrite(url: str) -> str:
-        for _ in range(rounds):
-            before = url
-            for rule in compiled:
-                new = rule.apply(url)
-                if new is not None:
-                    url = new
-            if url == before:
-                break
-        return url
-
-    return rewrite
+def canonicalizer(site: Site, rules: Sequence[Rule]) -> Canonicalizer:
+    """The site's rules as they would be deployed."""
+    book = RuleBook({site.name: SiteRules(site.name, site.hosts, list(rules))})
+    return Canonicalizer(book, level="likely", normal=False)

@@ -159,7 +159,27 @@ def narrowed(rule: Rule, conditions: Sequence[tuple[Feature, int]]) -> Rule:
                     if v is None and k.startswith("query[") and k not in rule.when
                 ]
                 when[key] = escape(said)
-    return replace(rule, scope=scope, when=when)
+    do = dict(rule.do)
+    if isinstance(when.get("names"), list):
+        when, do = _plain(when, do, set(when["names"]))
+    return replace(rule, scope=scope, when=when, do=do)
+
+
+def _plain(
+    when: dict[str, Any], do: dict[str, Any], names: set[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Leave out what the exact set of parameters says already: what must be there, and drops of what is not."""
+
+    def said(key: str, condition: Any) -> bool:
+        if not key.startswith("query[") or "#" in key:
+            return False
+        name = key[6:-1]
+        return condition in ("{}", "{:rest}") if name in names else condition is None
+
+    kept = {
+        k: v for k, v in do.items() if not (v is None and k.startswith("query[") and k[6:-1] not in names)
+    }
+    return {k: c for k, c in when.items() if not said(k, c)}, kept or do
 
 
 @dataclass(frozen=True)

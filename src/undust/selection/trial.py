@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from undust.learners.view import Bools, Ints, View
 from undust.rules import CompiledRule, Rule, compile_rule
+from undust.url import field_name
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,58 @@ def rows_for(view: View, compiled: CompiledRule) -> list[int]:
     return np.flatnonzero(hit).tolist()
 
 
+def drops(rule: Rule, view: View) -> Callable[[int], str | None] | None:
+    """The rule as a function of forms already taken apart, for the most frequent kind: it drops parameters.
+
+    The same as the compiled rule in a fraction of the time; None for a rule of another kind.
+    """
+    names = {key[6:-1] for key in rule.do}
+    if rule.scope.hosts or rule.scope.domain or any(v is not None for v in rule.do.values()):
+        return None
+    if not all(key.startswith("query[") for key in rule.do) or any(
+        "#" in n or ";" in n or not n for n in names
+    ):
+        return None
+    tests: list[tuple[str, str | None]] = []
+    for key, condition in rule.when.items():
+        if not key.startswith("query[") or "#" in key:
+            return None
+        if condition in ("{}", "{:rest}"):
+            tests.append((key[6:-1], "*"))
+        elif condition is None or (isinstance(condition, str) and not set(condition) & set("{}*")):
+            tests.append((key[6:-1], condition))
+        else:
+            return None
+    prefix = rule.scope.path
+    if prefix is not None and not prefix.endswith("/"):
+        return None
+
+    def apply(i: int) -> str | None:
+        _, path, fields = view.parts[i]
+        if prefix is not None and not (path.startswith(prefix) or path + "/" == prefix):
+            return None
+        for name, wanted in tests:
+            value = view.values.get(name, {}).get(i)
+            if (value is None) if wanted == "*" else (value != wanted):
+                return None
+        kept = [f for f in fields if field_name(f) not in names]
+        if len(kept) == len(fields):
+            return None
+        head, _, rest = view.urls[i].partition("?")
+        _, mark, fragment = rest.partition("#")
+        separator = ";" if view.separators[0][i] == 1 else "&"
+        return head + ("?" + separator.join(kept) if kept else "") + mark + fragment
+
+    return apply
+
+
 def trial(rule: Rule, view: View) -> Trial | None:
     """Try a rule; None when it changes nothing."""
     compiled = compile_rule(rule)
     rows, after = [], []
+    apply = drops(rule, view) or (lambda i: compiled.apply(view.urls[i]))
     for i in rows_for(view, compiled):
-        new = compiled.apply(view.urls[i])
+        new = apply(i)
         if new is not None and new != view.urls[i]:
             rows.append(i)
             after.append(new)
