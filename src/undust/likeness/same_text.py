@@ -22,7 +22,7 @@ WINDOW = 10
 CROWD = (4, 1)
 """Other lengths within the window that are borne: half of the sketch from own text, some of it. Else none."""
 
-LONG = 1500
+LONG = 800
 """Characters of a text of which a clock's width is a small part."""
 
 
@@ -84,7 +84,8 @@ def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     """Pages with equal sketches, half of own text, whose lengths differ by a clock's or counter's width.
 
     Each length is linked to the family's most frequent one only, so that small steps do not add up. In a short
-    text the same few characters may be all that differs between two contents, so it must be a long one.
+    text the same few characters may be all that differs between two contents, so it must be a long one; and where
+    lengths crowd, they are not a clock's.
     """
     rows = np.flatnonzero(seen.alive & seen.has_sketch & (seen.given == NOTHING) & (seen.text_len != NOTHING))
     rows = rows[(boiler[rows].mean(axis=1) <= 0.5) & (seen.text_len[rows] >= LONG)]
@@ -98,7 +99,7 @@ def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     _, first = np.unique(family[order], return_index=True)
     hub = order[first][family]
     close = np.abs(length - length[hub]) <= CLOCK * length[hub]
-    edge = close & (length != length[hub])
+    edge = close & (length != length[hub]) & (_crowd(family, length) <= CROWD[0])
     return rows[edge], rows[hub[edge]]
 
 

@@ -24,7 +24,7 @@ def label_by_size(seen: Seen) -> Labels:
     fixed = seen.alive & (seen.size_min > 0) & (seen.size_min == seen.size_max)
     cluster = np.full(len(seen), -1, np.int64)
     rows = np.flatnonzero(fixed)
-    sizes, code, count = np.unique(seen.size_min[rows], return_inverse=True, return_counts=True)
+    _, code, count = np.unique(seen.size_min[rows], return_inverse=True, return_counts=True)
     cluster[rows] = code
     soft = np.zeros(len(seen), bool)
     soft[rows] = (count >= max(MANY, SWALLOWED * len(rows)))[code]
