@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 .PHONY: help setup demo test slow lint types bench clean
 
 help:
-	@echo "make demo   serve a small web site on loopback, crawl it, show its duplicates"
+	@echo "make demo   serve a small web site on loopback, crawl it, learn its rules"
 	@echo "make test   run the tests"
 	@echo "make slow   run the long end-to-end tests"
 	@echo "make lint   ruff, mypy --strict, import contract"

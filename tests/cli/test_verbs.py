@@ -111,8 +111,9 @@ def test_demo_runs_through(undust: Undust, tmp_path: Path) -> None:
     done = undust("demo", tmp_path / "demo", "--size", 0.05, "--log-lines", 500, "--warc")
     assert done.returncode == 0, done.stderr
     made = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert made >= {"pages.jsonl.gz", "access.log.gz", "truth.tsv", "site.warc.gz"}
+    assert made >= {"pages.jsonl.gz", "access.log.gz", "truth.tsv", "site.warc.gz", "rules.json"}
     assert b"planted rules are true" in done.stdout
+    assert b"0 contents lost" in done.stdout
 
 
 def test_demo_serves_until_interrupted() -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -29,6 +30,7 @@ from undust.demo import (
 from undust.demo.archive import write_record
 from undust.demo.truth import is_soft
 from undust.files import replacing
+from undust.rules import Canonicalizer, RuleBook
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Tour:
     log_lines: int
     pages: list[Fetched] = field(default_factory=list)
     read: Crawl | None = None
+    book: RuleBook = field(default_factory=RuleBook)
 
     @property
     def urls(self) -> list[str]:
@@ -62,7 +65,7 @@ Step = Callable[[Tour], Iterator[str]]
 @click.option("--serve", "stay", is_flag=True, help="Only serve the site, until interrupted.")
 @click.option("--port", default=0, help="With --serve: the port on 127.0.0.1; a free one unless told.")
 def command(folder: str, size: float, seed: int, log_lines: int, warc: bool, stay: bool, port: int) -> None:
-    """Serve a small web site on loopback, crawl it, write its log, and show its duplicates.
+    """Serve a small web site on loopback, crawl it, write its log, learn its rules, and compare with the truth.
 
     The files land in DIR. Nothing leaves this machine, and the server stops by itself.
     """
@@ -79,6 +82,7 @@ def command(folder: str, size: float, seed: int, log_lines: int, warc: bool, sta
         *([("Write the crawl as a WARC", write_warc)] if warc else []),
         ("Write an access log of its visitors", write_access_log),
         ("Read both back", read_back),
+        ("Learn rules from the crawl", learn_rules),
         ("Compare with the truth", compare),
     ]
     for number, (what, step) in enumerate(steps, 1):
@@ -87,10 +91,8 @@ def command(folder: str, size: float, seed: int, log_lines: int, warc: bool, sta
         for line in step(tour):
             click.echo(f"   {line}")
         console.detail(f"   {time.perf_counter() - started:.1f} s")
-    result = score(site, lambda url: url, tour.urls)
-    console.summary(
-        in_=len(tour.urls), out=len(tour.urls), merged=0, rules=0, bad=0, ceiling=f"{result.ceiling:.3f}"
-    )
+    left = len(set(map(Canonicalizer(tour.book), tour.urls)))
+    console.summary(in_=len(tour.urls), out=left, merged=len(tour.urls) - left, rules=len(tour.book), bad=0)
 
 
 def crawl_site(tour: Tour) -> Iterator[str]:
@@ -142,8 +144,19 @@ def read_back(tour: Tour) -> Iterator[str]:
     yield from overview(log)
 
 
+def learn_rules(tour: Tour) -> Iterator[str]:
+    """rules.json, from what the pages show: the learner does not know the truth."""
+    from undust.engines.learn import learn
+
+    tour.book = learn(tour.read)
+    tour.book.save(tour.folder / "rules.json")
+    yield f"{len(tour.book)} rules: {tour.folder}/rules.json; the first:"
+    for rule in islice(tour.book.rules(), 5):
+        yield f"  {rule.describe()}"
+
+
 def compare(tour: Tour) -> Iterator[str]:
-    """What is there to find."""
+    """What there is to find, and what was found."""
     from undust.likeness import split_sites
 
     hard, all_ = (score(tour.site, lambda url: url, tour.urls, soft=soft) for soft in (False, True))
@@ -160,12 +173,21 @@ def compare(tour: Tour) -> Iterator[str]:
                 found_ids.append((number, cluster))
     precision, recall = agreement(true_ids, found_ids)
     yield f"pairs of duplicates seen in the evidence: {precision:.1%} of them true, {recall:.1%} of the true ones"
-    judged = verdicts(tour.site, tour.urls)
-    true = sum(v.rule.true for v in judged)
-    yield f"{true} planted rules are true, {len(judged) - true} only look so; the most frequent:"
-    for verdict in sorted(judged, key=lambda v: -v.applies)[:8]:
-        says = "true " if verdict.rule.true else "false"
-        yield f"  {says} {verdict.applies:5,} URLs  {verdict.rule.says}"
+    canon = Canonicalizer(tour.book)
+    made = score(tour.site, canon, tour.urls)
+    yield (
+        f"with the rules {made.keys:,} URLs remain, a reduction of {made.reduction:.1%}: "
+        f"{made.lost:,} contents lost, {made.dead:,} canonical URLs lead elsewhere"
+    )
+    judged = [verdict for verdict in verdicts(tour.site, tour.urls, canon) if verdict.applies]
+    for true in (True, False):
+        some = [verdict for verdict in judged if verdict.rule.true == true]
+        obeyed = sum(
+            v.followed >= 0.8 * v.applies if true else v.followed > v.applies - v.wrong for v in some
+        )
+        yield f"{len(some)} planted rules {'are true' if true else 'only look so'}, {obeyed} of them are followed, e.g."
+        for verdict in sorted(some, key=lambda v: -v.applies)[:4]:
+            yield f"  {verdict.followed:5,} of {verdict.applies:5,} URLs  {verdict.rule.says}"
 
 
 @contextmanager
