@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from undust.crawl import Crawl, read
 from undust.likeness import sketch_kind, sketcher
+from undust.likeness.site import host_of
 from undust.measures.metrics import Bools, Floats, Ints, Measures, Resemblance, macro, measure, numbered
 from undust.measures.truth import Known, Truth, known
 from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
 from undust.rules.canonicalizer import LEVELS
-from undust.url import normal
+from undust.url import host_labels, normal
 
 Canonical = Callable[[list[str]], list[str]]
 """Canonical URLs, or keys, of URLs."""
@@ -167,8 +168,7 @@ def spread(on: Known, canonical: Sequence[str], rows: Ints | None = None) -> Spr
     changed = np.fromiter((a != b for a, b in zip(on.truth.urls, canonical, strict=True)), bool, len(key))
 
     def part(rows: Ints) -> Measures:
-        among: Resemblance = lambda i, j: on.resemblance(rows[i], rows[j])  # noqa: E731
-        return measure(key[rows], cluster[rows], changed=changed[rows], resemblance=among)
+        return measure(key[rows], cluster[rows], changed=changed[rows], resemblance=_among(on, rows))
 
     hard = rows[~soft[rows]]
     tail = lowest_third(on.importance[hard])
@@ -197,23 +197,44 @@ def _rules(
         if url != form:
             fired.update({rule.id for rule, _, _ in canon.explain(url).steps if rule})
     hard = np.flatnonzero(~on.truth.soft)
-    cluster = on.truth.cluster[hard]
-    forms = [normal(on.truth.urls[i]) for i in hard.tolist()]
-    content = dict(zip(forms, cluster.tolist(), strict=True))
-    among: Resemblance = lambda i, j: on.resemblance(hard[i], hard[j])  # noqa: E731
+    urls = [normal(on.truth.urls[i]) for i in hard.tolist()]
+    content = dict(zip(urls, on.truth.cluster[hard].tolist(), strict=True))
+    by_host: dict[str, list[int]] = {}
+    for row, url in enumerate(urls):
+        by_host.setdefault(_without_port(host_of(url)), []).append(row)
     found = []
-    for name, site in book.sites.items():
+    for site in book.sites.values():
         for rule in site.rules:
             if rule.status not in LEVELS[level]:
                 continue
-            alone = RuleBook({name: SiteRules(name, site.hosts, [rule])}, book.site_key)
+            rows = np.array(
+                [row for host in _hosts(rule, site, book, by_host) for row in by_host[host]], np.int64
+            )
+            forms, cluster = [urls[row] for row in rows.tolist()], on.truth.cluster[hard[rows]]
+            alone = RuleBook({site.name: SiteRules(site.name, site.hosts, [rule])}, book.site_key)
             after = Canonicalizer(alone, level=level).map(forms)
-            covered = [i for i, (a, b) in enumerate(zip(forms, after, strict=True)) if a != b]
-            target = [content.get(after[i], -1) for i in covered]
-            true = sum(t == cluster[i] for t, i in zip(target, covered, strict=True))
-            false = sum(t >= 0 for t in target) - true
-            mask = np.zeros(len(forms), bool)
-            mask[covered] = True
-            measured = measure(numbered(after), cluster, changed=mask, resemblance=among)
-            found.append(RuleMeasures(rule, len(covered), int(true), int(false), fired[rule.id], measured))
+            covered = np.array([a != b for a, b in zip(forms, after, strict=True)], bool)
+            target = np.array([content.get(url, -1) for url in after], np.int64)[covered]
+            true = int((target == cluster[covered]).sum())
+            false = int((target >= 0).sum()) - true
+            measured = measure(numbered(after), cluster, changed=covered, resemblance=_among(on, hard[rows]))
+            found.append(RuleMeasures(rule, int(covered.sum()), true, false, fired[rule.id], measured))
     return sorted(found, key=lambda r: (-r.alone.true_merges, r.rule.id))
+
+
+def _among(on: Known, rows: Ints) -> Resemblance:
+    """The resemblance of URLs by their position among these rows."""
+    return lambda i, j: on.resemblance(rows[i], rows[j])
+
+
+def _hosts(rule: Rule, site: SiteRules, book: RuleBook, known: Iterable[str]) -> list[str]:
+    """Those of the hosts that a rule may change URLs of."""
+    if site.name == "*":
+        return sorted(known)
+    named = {_without_port(host) for host in (*site.hosts, *rule.scope.hosts)}
+    domain = rule.scope.domain or (site.name if book.site_key == "domain" else None)
+    return sorted(h for h in known if h in named or (domain and host_labels(h)[0] == domain))
+
+
+def _without_port(host: str) -> str:
+    return host if host.endswith("]") else host.rpartition(":")[0] or host
