@@ -331,3 +331,37 @@ def test_evidence_and_status_say_what_is_known() -> None:
     assert rule.evidence.support == sum(len(c) - 1 for c in forum(20))
     assert rule.evidence.false == 0
     assert rule.evidence.precision_low is None
+
+
+# ------------------------------------------------------------------------------------------ query habits
+
+
+def test_a_url_is_a_function_so_the_order_of_its_query_is_proposed_as_a_rule() -> None:
+    page = "http://www.example.com/p"
+    clusters = [[f"{page}?a={i}&b={j}", f"{page}?b={j}&a={i}"] for i in range(4) for j in range(4)]
+    rules = learn(clusters, min_clusters=2)
+    assert [rule.do for rule in rules] == [{"query": "{query|sort}"}]
+
+
+def test_habits_that_are_never_seen_alone_are_proposed_together() -> None:
+    page = "http://www.example.com/p"
+    clusters = [[f"{page}?a={i}&b={j}", f"{page}?b={j};a={i}"] for i in range(4) for j in range(4)]
+    (rule,) = learn(clusters, min_clusters=2)
+    assert rule.do == {"query": "{query|semi|sort}"}
+
+
+def test_order_that_matters_is_not_touched() -> None:
+    page = "http://www.example.com/p"
+    clusters = [[u] for i in range(8) for u in (f"{page}?a={i}&b=1", f"{page}?b=1&a={i}")]
+    assert learn(clusters, min_clusters=2) == []
+
+
+def test_a_whole_path_that_is_a_value_of_the_query() -> None:
+    names = ["a", "a:b", "a:b:c", "d:e", "f", "g:h:i"]
+    clusters = [
+        [f"http://www.example.com/{n.replace(':', '/')}", f"http://www.example.com/doku.php?id={n}"]
+        for n in names
+    ]
+    (rule,) = learn(clusters, min_clusters=2)
+    assert rule.do == {"path": "/{query[id]|tr(:,/)}", "query[id]": None}
+    assert all("path" not in rule.do for rule in learn(clusters, min_clusters=2, conversions=""))

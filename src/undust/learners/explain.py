@@ -373,7 +373,7 @@ def refer_to_paths(
     code = np.fromiter((table.code(text) for text in texts), np.int64, len(targets))[of]
     sources, source = np.unique(u[pairs], return_inverse=True)
     who, atom, value = table.values_of(sources)
-    field = atom < table.n_columns
+    field = atom < table.last
     who, atom, value = who[field], atom[field], value[field]
     parts = [(who, atom, value, np.zeros(len(who), np.int64))]
     for number, conversion in enumerate(conversions, 1):

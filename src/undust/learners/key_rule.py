@@ -328,31 +328,37 @@ class Scorer:
         stays = ~moved[stand]
         member = np.concatenate((rows, stand[stays]))
         group = np.concatenate((np.searchsorted(keys, new), key_of[stays]))
-        known = self.cluster[member] >= 0
-        n, largest, false = _groups(group[known], self.cluster[member[known]], len(keys))
-        meet = n >= 2
-        pairs = int((n * (n - 1) // 2).sum())
-        total = int(n[meet].sum())
         # the paper's precision: targets that are in the data
         first = np.full(len(keys), -1, np.int64)
         first[hit[::-1]] = self.cluster[self.order[lo[hit[::-1]]]]
         target = first[np.searchsorted(keys, new)]
         own = self.cluster[rows]
-        sees = own >= 0
-        wrong_target = int(((target >= 0) & (own >= 0) & (target != own)).sum())
-        return Score(
-            coverage=len(rows),
-            true=int((largest[meet] - 1).sum()),
-            wrong=int((n - largest)[meet].sum()),
-            known=int(sees.sum()),
-            met=int(meet[group[: len(rows)][sees]].sum()),
-            pairs=pairs,
-            false_pairs=false,
-            precision=int(largest[meet].sum()) / total if total else None,
-            literal=(len(rows) - wrong_target) / len(rows) if len(rows) else None,
-            rows=rows,
-            new=new,
-        )
+        wrong = int(((target >= 0) & (own >= 0) & (target != own)).sum())
+        literal = (len(rows) - wrong) / len(rows) if len(rows) else None
+        return replace(score_groups(rows, new, member, group, self.cluster), literal=literal)
+
+
+def score_groups(rows: Ints, new: Hashes, member: Ints, group: Ints, cluster: Ints) -> Score:
+    """The score of a change of `rows`, after which each `member` (they among them) is in the `group` of its URL."""
+    known = cluster[member] >= 0
+    k = int(group.max(initial=-1)) + 1
+    n, largest, false = _groups(group[known], cluster[member[known]], k)
+    meet = n >= 2
+    total = int(n[meet].sum())
+    changed = known & np.isin(member, rows)
+    return Score(
+        coverage=len(rows),
+        true=int((largest[meet] - 1).sum()),
+        wrong=int((n - largest)[meet].sum()),
+        known=int(changed.sum()),
+        met=int(meet[group[changed]].sum()),
+        pairs=int((n * (n - 1) // 2).sum()),
+        false_pairs=false,
+        precision=int(largest[meet].sum()) / total if total else None,
+        literal=None,
+        rows=rows,
+        new=new,
+    )
 
 
 def _groups(group: Ints, cluster: Ints, k: int) -> tuple[Ints, Ints, int]:

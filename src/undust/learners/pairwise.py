@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from undust.learners.key_writing import Writer
 from undust.learners.lesson import Leaf, Lesson, learn
 from undust.learners.pairs import all_pairs, nearest_pairs, select_pairs, target_rank
 from undust.learners.proposal import proposal
+from undust.learners.query_habits import query_habits
 from undust.likeness import Site
 from undust.rules import Rule
 
@@ -129,11 +131,9 @@ class Pairwise(Learner):
             return []
         lesson = learn(table, cluster, u, v, conversions=self.conversions.split(), threshold=self.threshold)
         writer = Writer(lesson.scorer)
-        out: dict[str, tuple[Rule, Score]] = {}
-        for found in sorted(
-            self._generalize(lesson), key=lambda c: (c.score.wrong - c.score.true, repr(c.rule.key))
-        ):
-            if len(out) == self.max_rules:
+        out = {rule.id: (rule, score) for rule, score in self._habits(table, cluster, site)}
+        for found in _ranked(self._generalize(lesson), site.n):
+            if len(out) >= self.max_rules:
                 break
             pairs = found.leaf.pairs
             rule = proposal(
@@ -142,6 +142,11 @@ class Pairwise(Learner):
             if rule is not None:
                 out.setdefault(rule.id, (rule, found.score))
         return list(out.values())
+
+    def _habits(self, table: KeyTable, cluster: Ints, site: Site) -> Iterator[tuple[Rule, Score]]:
+        for rule, score in query_habits(table, cluster, site, self.name):
+            if score.coverage >= self.min_coverage and (score.precision or 0) >= self.min_precision:
+                yield rule, score
 
     def select(self, table: KeyTable, cluster: Ints, site: Site) -> tuple[Ints, Ints]:
         """The pairs that teach (Algorithm 4)."""
@@ -226,3 +231,18 @@ class Candidate:
     @property
     def precision(self) -> float:
         return -1.0 if self.score.precision is None else self.score.precision
+
+
+def _ranked(candidates: list[Candidate], n: int) -> list[Candidate]:
+    """Most true merges first; and before those whose URLs better rules change already, those that add some."""
+    order = sorted(candidates, key=lambda c: (c.score.wrong - c.score.true, repr(c.rule.key)))
+    changed = np.zeros(n, bool)
+    fresh = []
+    for candidate in order:
+        rows = candidate.score.rows
+        fresh.append(int(np.count_nonzero(~changed[rows])))
+        changed[rows] = True
+    return [
+        order[i]
+        for i in sorted(range(len(order)), key=lambda i: (10 * fresh[i] < len(order[i].score.rows), i))
+    ]
