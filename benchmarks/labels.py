@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Derived clusters against given ones, pair by pair: python benchmarks/labels.py DIR [SITE...] [options]
 
-DIR holds SITE.pages.jsonl.gz, SITE.truth.tsv (url, cluster, soft, evidence) and, to tell near-duplicates from
-wrong merges, SITE.features.npz. Pairs of pages in one cluster are claimed; a claimed pair is right when the truth has it
-in one cluster too, near when its texts resemble each other (>= 0.8) all the same. Soft pages are apart: those of the
+DIR holds SITE.pages.jsonl.gz, SITE.truth.tsv (url, cluster, soft, evidence) and, to tell near-duplicates from wrong
+merges, SITE.features.npz. Pairs of pages in one cluster are claimed; a claimed pair is right when the truth has it in
+one cluster too, near when its texts resemble each other (>= 0.8) all the same. Soft pages are apart: those of the
 truth are left out, those found soft claim no pair.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from undust.crawl import read
-from undust.likeness import LEVELS, Site, label_site, split_sites
+from undust.likeness import LEVELS, Labels, Site, label_site, split_sites
 from undust.url import normal
 
 NEAR = 0.8
@@ -38,13 +38,16 @@ class Features:
 
     def __init__(self, path: Path) -> None:
         loaded = np.load(path) if path.exists() else {}
-        self.signature = loaded["sig"] if "sig" in loaded else None
-        self.text = loaded["md5"] if "md5" in loaded else None
+        self.signature = loaded.get("sig")
+        self.text = loaded.get("md5")
 
     def near(self, a: int, b: int) -> bool:
         if self.text is None or self.signature is None:
             return False
-        return bool(self.text[a] == self.text[b] or (self.signature[a] == self.signature[b]).mean() >= NEAR)
+        if self.text[a] == self.text[b]:
+            return True
+        one, other = self.signature[a], self.signature[b]
+        return bool(one.any() and other.any() and (one == other).mean() >= NEAR)
 
 
 class Score(NamedTuple):
@@ -75,12 +78,16 @@ def main() -> None:
     parser.add_argument("sites", nargs="*", help="default: all that have a truth")
     parser.add_argument("--no-boilerplate", action="store_true", help="take the template for own text")
     parser.add_argument("--levels", action="store_true", help="claimed pairs by evidence level")
+    parser.add_argument(
+        "--resemblance", action="store_true", help="estimates for pages that are not in one cluster"
+    )
     parser.add_argument("--examples", type=int, default=0, help="disagreements to show, most pairs first")
     parser.add_argument("--smallest", type=int, default=300, help="leave out hosts with fewer pages")
     args = parser.parse_args()
     names = args.sites or sorted(p.name.removesuffix(".truth.tsv") for p in args.dir.glob("*.truth.tsv"))
     print(
-        "| site | pages | claimed pairs | precision | with near | recall | of duplicates | soft: true/found/both | CPU s |"
+        "| site | pages | claimed pairs | precision | with near | recall | of duplicates "
+        "| soft: true/found/both | CPU s |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for name in names:
@@ -121,6 +128,8 @@ def report(site: Site, truth: dict[str, Truth], features: Features, args: argpar
     print("|", " | ".join([site.name, str(len(rows)), *score.cells(), counts, f"{spent:.2f}"]), "|")
     if args.levels:
         by_level(mine, true, labels.level[rows])
+    if args.resemblance:
+        estimates(labels, rows, mine, true, at, features)
     if args.examples:
         disagreements(site, rows, mine, true, at, features, args.examples)
 
@@ -181,6 +190,35 @@ def by_level(mine: NDArray[np.int64], true: NDArray[np.int64], level: NDArray[np
                 f"    {LEVELS[number]:7} {now - claimed:8} pairs, {(ok - right) / (now - claimed):.4f} right"
             )
         claimed, right = now, ok
+
+
+def estimates(
+    labels: Labels,
+    rows: NDArray[np.int64],
+    mine: NDArray[np.int64],
+    true: NDArray[np.int64],
+    at: NDArray[np.int64],
+    features: Features,
+) -> None:
+    """What `resemblance` says of neighbours (in order of URL) and of pages of one true cluster that are apart."""
+    rng = np.random.default_rng(1)
+    n = len(rows)
+    a = np.repeat(np.arange(n), 3)
+    b = a + rng.integers(1, 30, len(a))
+    order = rng.permutation(n)
+    by_cluster = order[np.argsort(true[order], kind="stable")]
+    pairs_ = np.concatenate((np.stack((a, b))[:, b < n], np.stack((by_cluster[:-1], by_cluster[1:]))), axis=1)
+    a, b = pairs_[:, mine[pairs_[0]] != mine[pairs_[1]]]
+    found = labels.resemblance(rows[a], rows[b])
+    told = {"near": found >= NEAR, "different": found < NEAR, "undecided": np.isnan(found)}
+    same = true[a] == true[b]
+    near = (
+        np.array([features.near(i, j) for i, j in zip(at[a].tolist(), at[b].tolist(), strict=True)]) & ~same
+    )
+    for name, truly in (("same", same), ("near", near), ("different", ~same & ~near)):
+        print(
+            f"    truly {name}:", ", ".join(f"{what} {(truly & mask).sum()}" for what, mask in told.items())
+        )
 
 
 def disagreements(
