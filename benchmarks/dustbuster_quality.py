@@ -93,12 +93,12 @@ class Bench:
 
     def sizes(self) -> None:
         for likeness in ("auto", "none"):
-            learner = DustBuster(likeness=likeness)
+            learner = DustBuster(likeness=likeness, crowd=0)
             begin = time.process_time()
             likely = learner.likely(self.site)
             reduced = learner.reduced(likely)
             seconds = time.process_time() - begin
-            published = len(DustBuster(likeness=likeness, window=1100).reduced(likely))
+            published = len(DustBuster(likeness=likeness, crowd=0, window=1100).reduced(likely))
             gone = 1 - len(reduced) / max(1, len(likely))
             print(
                 f"likeness {likeness}: likely {len(likely)}, after phase 2 {len(reduced)} ({gone:.1%} eliminated; "
@@ -107,8 +107,8 @@ class Bench:
 
     def precision(self, show: int) -> None:
         for likeness in ("auto", "none"):
-            rules = published_list(DustBuster(likeness=likeness), self.site, max(KS))
-            print(f"precision@k, likeness {likeness}: {self.at_k(rules)}")
+            rules = published_list(DustBuster(likeness=likeness, crowd=0), self.site, max(KS))
+            print(f"precision@k as published, likeness {likeness}: {self.at_k(rules)}")
         proposed = DustBuster(max_rules=max(KS)).propose(self.site)
         print(f"precision@k, as proposed: {self.at_k(proposed)}")
         for rule in proposed[:show]:
@@ -131,7 +131,7 @@ class Bench:
 
     def samples(self) -> None:
         """Rules accepted with N samples: how many of them the whole truth upholds."""
-        rules = [r for r in published_list(DustBuster(), self.site, 100) if self.either(r) is not None]
+        rules = [r for r in published_list(DustBuster(crowd=0), self.site, 100) if self.either(r) is not None]
         if len(rules) < 10:
             return
         parts = []
