@@ -112,7 +112,7 @@ def rules(draw) -> Rule:
                 Scope(domain="a.example"),
                 Scope(path="/a"),
                 Scope(path="/wiki/"),
-            ]  # fmt: skip
+            ]
         )
     )
     when = {
