@@ -22,6 +22,7 @@ class Twins(NamedTuple):
     target: Node
     overlap: float  # equation 6
     covered: float  # of the source's URLs alone, the share in common clusters
+    common: int  # how many URLs of the source these are
 
 
 def in_clusters_of_two(cluster: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -49,9 +50,9 @@ def duplicate_nodes(
     entry of it: sites have few such sets. Two nodes of which one is above the other share all there is and
     say nothing, so they are no pair. A node alone is measured by its duplicate rate, 1 - clusters / URLs.
 
-    `one_sided`: ask only that enough of the source is covered, however large the target is; of targets within
-    one another that cover as much, the smallest counts. `max_nodes`: of a set of leaves with more nodes above
-    it, the largest ones are paired.
+    `one_sided`: ask only that enough of the source is covered, however large the target is; of nodes within one
+    another that have the same URLs in common with a third one, the smallest counts. `max_nodes`: of a set of
+    leaves with more nodes above it, the largest ones are paired.
 
     >>> from undust.learners.build_tree import build_tree, coded
     >>> urls = [{"p": "a", "id": str(i)} for i in range(4)] + [{"p": "b", "no": str(i)} for i in range(4)]
@@ -64,9 +65,9 @@ def duplicate_nodes(
     hi = np.array([node.hi for node in tree.nodes])
     volume, clusters = np.zeros(m, np.int64), np.zeros(m, np.int64)
     pairs, urls_of_pairs = [np.empty(0, np.int64)], [np.empty((0, 2), np.int64)]
-    for met, urls, common in _index(tree, cluster):
+    for met, urls, alike in _index(tree, cluster):
         volume[met] += urls
-        clusters[met] += common
+        clusters[met] += alike
         largest = np.sort(np.argsort(-urls, kind="stable")[:max_nodes])
         met, urls = met[largest], urls[largest]
         i, j = np.triu_indices(len(met), 1)
@@ -78,34 +79,36 @@ def duplicate_nodes(
     shared = np.zeros((len(pair), 2), np.int64)
     np.add.at(shared, at, np.concatenate(urls_of_pairs))
 
-    s, t = (np.concatenate(ends) for ends in zip(np.divmod(pair, m), np.divmod(pair, m)[::-1], strict=True))
-    overlap = np.tile(shared.sum(axis=1) / np.maximum(volume[pair // m] + volume[pair % m], 1), 2)
-    covered = shared.T.ravel() / np.maximum(volume[s], 1)
-    enough = np.flatnonzero((covered if one_sided else overlap) >= min_overlap)
+    # Both directions, and each node with itself.
+    own = np.flatnonzero(clusters)
+    s = np.concatenate([pair // m, pair % m, own])
+    t = np.concatenate([pair % m, pair // m, own])
+    common = np.concatenate(
+        [*shared.T, volume[own] - clusters[own]]
+    )  # URLs of s, or duplicates too many in it
+    covered = common / volume[s]
+    overlap = np.tile(shared.sum(axis=1) / (volume[pair // m] + volume[pair % m]), 2)
+    overlap = np.concatenate([overlap, covered[len(overlap) :]])
+    kept = np.flatnonzero((covered if one_sided else overlap) >= min_overlap)
     if one_sided:
-        enough = enough[_most_specific(tree, s[enough], t[enough], covered[enough])]
-    found = [
-        Twins(tree.nodes[a], tree.nodes[b], o, c)
-        for a, b, o, c in zip(*(x[enough].tolist() for x in (s, t, overlap, covered)), strict=True)
+        parent = np.array([0 if node.parent is None else node.parent.id for node in tree.nodes])
+        for target in (True, False):
+            a, b = s[kept], t[kept]
+            above = np.where(target & (a != b), a, parent[a]) * m + np.where(target | (a == b), parent[b], b)
+            kept = kept[_smallest(a * m + b, above, common[kept])]
+    return [
+        Twins(tree.nodes[s[i]], tree.nodes[t[i]], float(overlap[i]), float(covered[i]), int(common[i]))
+        for i in kept[np.lexsort((t[kept], s[kept]))].tolist()
     ]
-    for node in tree.nodes:
-        rate = 1 - clusters[node.id] / max(volume[node.id], 1)
-        if volume[node.id] and rate >= min_overlap:
-            found.append(Twins(node, node, float(rate), 1.0))
-    return sorted(found, key=lambda twins: (twins.source.id, twins.target.id))
 
 
-def _most_specific(tree: Tree, s: Ints, t: Ints, covered: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Pairs whose target has no child that covers nearly as much of the source."""
-    m = len(tree.nodes)
-    parent = np.array([0 if node.parent is None else node.parent.id for node in tree.nodes])
-    pair = s * m + t
+def _smallest(pair: Ints, above: Ints, common: Ints) -> NDArray[np.bool_]:
+    """Pairs without another one, to which `above` leads from it, that has nearly as many URLs in common."""
     order = np.argsort(pair)
-    at = np.minimum(np.searchsorted(pair[order], s * m + parent[t]), max(len(pair) - 1, 0))
-    above = order[at]
-    is_above = (pair[above] == s * m + parent[t]) & (covered >= 0.95 * covered[above])
+    at = order[np.minimum(np.searchsorted(pair[order], above), len(pair) - 1)]
+    redundant = at[(pair[at] == above) & (pair != above) & (common >= 0.95 * common[at])]
     kept = np.ones(len(pair), bool)
-    kept[above[is_above]] = False
+    kept[redundant] = False
     return kept
 
 

@@ -77,7 +77,7 @@ class PatternTree(Learner):
         max_salient: int = 100,
         frequencies: Literal["local", "global"] = "local",
         align: Literal["start", "end", "both"] = "both",
-        one_sided: bool = False,
+        one_sided: bool = True,
         literal_sigma: bool = False,
         by_url: bool = True,
         repair: bool = True,
@@ -85,7 +85,7 @@ class PatternTree(Learner):
         cover: bool = True,
         min_support: int = 2,
         max_keys: int = 96,
-        max_pairs: int = 2000,
+        max_pairs: int = 1000,
         max_rules: int = 1000,
     ) -> None:
         self.min_overlap = min_overlap
@@ -140,7 +140,8 @@ class PatternTree(Learner):
             grown.tree, grown.sample.cluster, min_overlap=self.min_overlap, one_sided=self.one_sided
         )
         if len(found) > self.max_pairs:
-            found.sort(key=lambda twins: -twins.covered * twins.source.size)
+            # A source half covered promises little: most of its URLs would go where none was seen.
+            found.sort(key=lambda twins: -twins.common * twins.covered**4)
             found = sorted(found[: self.max_pairs], key=lambda twins: (twins.source.id, twins.target.id))
         return found
 
