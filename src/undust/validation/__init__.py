@@ -1,18 +1,51 @@
 """Validation: rules are put to the test by fetching pages, as few and as politely as can be.
 
-`PublishedValidation` is the papers' way; a `Fetcher` is whatever pages come from.
+`validate` is the sequential test on live pages; `PublishedValidation` is the papers' way; a `Fetcher` is whatever
+pages come from. Fetching needs the extra `undust[validate]`.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from undust.validation.fetcher import Fetcher, MemoryFetcher, NotRecorded, Page, RecordedFetcher
 from undust.validation.published import PublishedValidation, Trial, Validated
+from undust.validation.sequential import SequentialTest
+
+if TYPE_CHECKING:
+    from undust.validation.live import LiveFetcher
+    from undust.validation.offline import Offline
+    from undust.validation.validate import Outcome, Validation, run, validate
 
 __all__ = [
     "Fetcher",
+    "LiveFetcher",
     "MemoryFetcher",
     "NotRecorded",
+    "Offline",
+    "Outcome",
     "Page",
     "PublishedValidation",
     "RecordedFetcher",
+    "SequentialTest",
     "Trial",
     "Validated",
+    "Validation",
+    "run",
+    "validate",
 ]
+
+_LATER = {
+    "LiveFetcher": "live",
+    "Offline": "offline",
+    "Outcome": "validate",
+    "Validation": "validate",
+    "run": "validate",
+    "validate": "validate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # The fetcher's libraries are an extra; recorded pages do without them.
+    if name in _LATER:
+        return getattr(import_module(f"undust.validation.{_LATER[name]}"), name)
+    raise AttributeError(name)

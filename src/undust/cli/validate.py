@@ -1,0 +1,199 @@
+"""`undust validate`: rules put to the test by fetching pages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from undust.cli.console import console, max_bad_ratio, rejects, rules, too_many_bad
+from undust.errors import UsageError
+
+
+@click.command()
+@rules
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(allow_dash=True))
+@click.option("-o", "--out", type=click.Path(dir_okay=False), help="The rule book with its verdicts.")
+@click.option("--max-fetches", type=click.IntRange(1), help="Pages fetched at most, all sites together.")
+@click.option("--max-time", type=click.FloatRange(0, min_open=True), help="Seconds after which to stop.")
+@click.option(
+    "--delay",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    help="Seconds between two requests to a host; a longer Crawl-delay of its robots.txt counts.",
+)
+@click.option("--concurrency", type=click.IntRange(1, 16), default=1, show_default=True, help="Per host.")
+@click.option(
+    "--resume",
+    metavar="STATE",
+    type=click.Path(dir_okay=False),
+    help="A file that keeps what was fetched; a run that was stopped goes on from it.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["sequential", "published"]),
+    default="sequential",
+    show_default=True,
+    help="Stop as soon as the decision is clear; or as the papers have it: N samples, a share epsilon.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the method: tolerated, refuted, accept_error, reject_error; or count, epsilon.",
+)
+@click.option("--again", is_flag=True, help="Also rules that were validated before.")
+@click.option("--probe", is_flag=True, help="Also ask the site about parameters that no rule is about.")
+@click.option("--contact", help="An address or page in the user agent, for hosts that have questions.")
+@click.option("--timeout", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Seconds.")
+@click.option("--max-bytes", type=click.IntRange(1), default=8 << 20, show_default=True, help="Of a page.")
+@click.option("--ignore-robots", is_flag=True, help="For your own site: do not heed robots.txt.")
+@click.option("--allow-private", is_flag=True, help="Fetch from private, loopback, link-local addresses too.")
+@click.option(
+    "--resolve",
+    multiple=True,
+    metavar="HOST:PORT:ADDRESS[:PORT]",
+    help="Where a host is that DNS does not know, as in curl.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be tried and fetch nothing.")
+@click.option("--format", "format_", help="Force a format of the inputs; else the first lines decide.")
+@click.option("--host", help="Scheme and host of lines that hold paths only, e.g. www.example.com.")
+@click.option("--stats", type=click.Path(dir_okay=False), help="Figures of the run as JSON.")
+@rejects
+@max_bad_ratio
+def command(
+    rules_path: str,
+    inputs: tuple[str, ...],
+    out: str | None,
+    max_fetches: int | None,
+    max_time: float | None,
+    delay: float,
+    concurrency: int,
+    resume: str | None,
+    method: str,
+    settings: tuple[str, ...],
+    again: bool,
+    probe: bool,
+    contact: str | None,
+    timeout: float,
+    max_bytes: int,
+    ignore_robots: bool,
+    allow_private: bool,
+    resolve: tuple[str, ...],
+    dry_run: bool,
+    format_: str | None,
+    host: str | None,
+    stats: str | None,
+    rejects: str | None,
+    max_bad_ratio: float,
+) -> int:
+    """Try the rules of a book on pages of their site: fetch URLs before and after, and compare.
+
+    Rules that hold become `validated`, the others go to `rejected` with the two URLs that say why; what is
+    not decided stays as it was. INPUT: the pages the rules were learned from, or others of the same sites.
+    """
+    from undust import crawl, likeness
+    from undust.files import replacing
+    from undust.rules import RuleBook
+    from undust.validation.validate import Validation, run
+
+    if out is None and not dry_run:
+        raise UsageError("where to? give -o FILE (or --dry-run)")
+    book = RuleBook.load(rules_path)
+    read = crawl.read(
+        list(inputs),
+        format=format_,
+        host=host,
+        rejects=rejects,
+        sketcher=likeness.sketcher,
+        sketch_kind=likeness.sketch_kind(),
+    )
+    console.bad_lines(read.stats.first_bad, read.stats.bad)
+    parameters = _settings(settings)
+    if dry_run:
+        for line in Validation(book, read, again=again, **_test(method, parameters)).plan():
+            click.echo(line)
+        return 0
+    assert out is not None
+    from undust.validation.address import parse_resolve
+
+    with console.progress(total=max_fetches, unit=" pages") as bar:
+        done = run(
+            book,
+            read,
+            resume=resume,
+            max_fetches=max_fetches,
+            max_time=max_time,
+            method=method,  # type: ignore[arg-type]  # click has checked it
+            again=again,
+            on_page=bar.update,
+            log=console.detail,
+            delay=delay,
+            concurrency=concurrency,
+            obey_robots=not ignore_robots,
+            allow_private=allow_private,
+            resolve=parse_resolve(resolve),
+            contact=contact,
+            timeout=timeout,
+            max_bytes=max_bytes,
+            **_test(method, parameters),
+        )
+    done.book.save(out)
+    figures = {
+        "rules": done.validated + done.rejected + done.undecided,
+        "validated": done.validated,
+        "rejected": done.rejected,
+        "undecided": done.undecided,
+        "fetched": done.fetched,
+        "fetched_now": done.now,
+        "fetches_per_rule": round(done.per_rule, 2),
+        "stopped": done.stopped,
+    }
+    if stats:
+        with replacing(stats) as file:
+            file.write((json.dumps(figures, indent=2) + "\n").encode())
+    if done.stopped or done.interrupted:
+        hint = f": go on with --resume {resume}" if resume else ""
+        console.note(
+            f"{'interrupted' if done.interrupted else done.stopped}; {out} has what is decided{hint}"
+        )
+    console.summary(
+        in_=figures["rules"],
+        out=len(done.book),
+        merged=0,
+        rules=done.validated,
+        bad=read.stats.bad,
+        rejected=done.rejected,
+        undecided=done.undecided,
+        fetched=done.now,
+        per_rule=f"{done.per_rule:.1f}",
+    )
+    if done.interrupted:
+        return 130
+    return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+
+
+def _settings(given: tuple[str, ...]) -> dict[str, float]:
+    out = {}
+    for setting in given:
+        name, equals, value = setting.partition("=")
+        try:
+            out[name] = float(value)
+        except ValueError:
+            raise UsageError(f"--set {setting}: give NAME=NUMBER") from None
+    return out
+
+
+def _test(method: str, parameters: dict[str, float]) -> dict[str, Any]:
+    """The parameters of the method, as `run` takes them."""
+    from undust.validation.sequential import SequentialTest
+
+    known = {"count", "epsilon"} if method == "published" else set(SequentialTest.__dataclass_fields__)
+    if unknown := set(parameters) - known:
+        raise UsageError(f"--set {min(unknown)}: the method {method} has {', '.join(sorted(known))}")
+    if method == "published":
+        return {"published": parameters} if parameters else {}
+    return {"test": SequentialTest(**parameters)}
