@@ -19,6 +19,7 @@ from undust.learners.dustbuster import DustBuster, LikelyRules
 from undust.likeness import Site
 
 HOSTS = ("http://www.forum.example", "http://forum.example", "http://news.forum.example")
+CROWD = DustBuster().crowd
 SECTIONS = ("science", "movies", "politics", "music", "sports", "books", "travel", "health")
 
 
@@ -92,7 +93,9 @@ def plain(n: int, likeness: str) -> tuple[float, float, bytes, bytes]:
     def alike(u: int, v: int) -> bool:
         return lo[u] <= hi[v] and lo[v] <= hi[u]
 
-    likely = dictionaries.detect(urls, alike) if likeness == "size" else dictionaries.detect(urls)
+    likely = (
+        dictionaries.detect(urls, alike, crowd=CROWD) if likeness == "size" else dictionaries.detect(urls)
+    )
     middle = time.process_time()
     reduced = dictionaries.eliminate(likely)
     end = time.process_time()

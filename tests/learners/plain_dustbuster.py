@@ -36,6 +36,7 @@ def detect(
     max_substring: int = 35,
     bucket_low: int = 6,
     bucket_high: int = 11,
+    crowd: int = 0,
     min_support: int = 3,
     literal: bool = False,
 ) -> list[Rule]:
@@ -56,17 +57,24 @@ def detect(
     seen: set[tuple[Tokens, Tokens, int, int]] = set()
     seen_low: set[tuple[Tokens, Tokens, int, int]] = set()
     for bucket in buckets.values():
-        if not 2 <= len(bucket) <= bucket_high:
+        if not 2 <= len(bucket) <= max(bucket_high, crowd):
             continue
-        for (u, i, j), (v, k, l) in combinations(bucket, 2):
-            if not similar(u, v):
+        alike = [(s, t) for s, t in combinations(bucket, 2) if similar(s[0], t[0])]
+        companions = Counter(member for pair in alike for member in pair)
+        for s, t in alike:
+            # In a crowd those similar to one of the two count as the bucket.
+            size = len(bucket)
+            if size > bucket_high:
+                size = 1 + max(companions[s], companions[t])
+            if size > bucket_high:
                 continue
+            (u, i, j), (v, k, l) = s, t
             a, b = greater_first(split[u][i:j], split[v][k:l])
             once = not literal and (not b or semiperiodic(a) or semiperiodic(b))
             instance = (a, b, min(u, v), max(u, v))
             if not (once and instance in seen):
                 high[a, b] += 1
-            if len(bucket) <= bucket_low and not (once and instance in seen_low):
+            if size <= bucket_low and not (once and instance in seen_low):
                 low[a, b] += 1
                 seen_low.add(instance)
             seen.add(instance)

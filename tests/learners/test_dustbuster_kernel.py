@@ -46,9 +46,10 @@ def test_the_kernel_finds_what_dictionaries_find(urls, width, low, more, support
 @settings(max_examples=50, deadline=None)
 @given(url_lists, st.data())
 def test_the_kernel_asks_for_likeness_like_the_dictionaries(urls, data):
-    lo = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(urls), max_size=len(urls))))
+    lo = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(urls), max_size=len(urls))))
     hi = lo + 1
-    parameters = dict(bucket_low=3, bucket_high=7, min_support=1)
+    crowd = data.draw(st.sampled_from([0, 12, 30]))
+    parameters = dict(bucket_low=2, bucket_high=4, crowd=crowd, min_support=1)
 
     def similar(u, v):
         return (lo[u] <= hi[v]) & (lo[v] <= hi[u])
