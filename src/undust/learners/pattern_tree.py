@@ -7,7 +7,7 @@ The steps stand in files of their own: `build_tree` (section 5.1), `duplicate_no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -108,15 +108,15 @@ class PatternTree(Learner):
         self.max_rules = max_rules
 
     def propose(self, site: Site) -> list[Rule]:
-        """Qualified rules, those that bring most URLs together first."""
+        """Qualified rules, those that bring most URLs together first, none beside a more general one."""
         found: dict[str, tuple[int, Rule]] = {}
         for grown in self.grow(site):
-            for candidate in self.qualified(self.raw(grown)):
+            for candidate in (*self.qualified(self.raw(grown)), *self.unordered(grown)):
                 for rule, proof in grown.rules(candidate):
                     if rule.id not in found or found[rule.id][0] < proof.merged:
                         found[rule.id] = proof.merged, rule
-        ranked = sorted(found.values(), key=lambda one: (-one[0], one[1].id))
-        return [rule for _, rule in ranked[: self.max_rules]]
+        ranked = sorted(found.values(), key=lambda one: (-one[0], len(one[1].when), one[1].id))
+        return most_general([rule for _, rule in ranked])[: self.max_rules]
 
     def grow(self, site: Site) -> Iterator[Grown]:
         """The tree, or the two trees, of a site."""
@@ -164,6 +164,17 @@ class PatternTree(Learner):
         """The raw rules that hold on the training sample."""
         return [c for c in raw if self.rate(c) <= self.max_fpr]
 
+    def unordered(self, grown: Grown) -> Iterator[Candidate]:
+        """Nodes with URLs that differ in the order of their parameters alone: to the tree they are one."""
+        todo = [grown.tree.nodes[0]]
+        while todo:
+            node = todo.pop()
+            same = Candidate(node, node, conditions(grown.sample, node, {}), {}, grown.sample.alike(node))
+            if self.rate(same) <= self.max_fpr:
+                yield same
+            elif same.proof.merged >= self.min_support:
+                todo += node.children
+
     def rate(self, candidate: Candidate) -> float:
         """The share of wrong merges a candidate is judged by; 1 where too few URLs bear it out."""
         return candidate.rate(by_url=self.by_url) if candidate.proof.merged >= self.min_support else 1.0
@@ -184,6 +195,8 @@ class Grown:
         written = self.writer.write(candidate)
         if written is None:
             return
+        if not candidate.ops:
+            written = written[0], {"query": "{query|sort}"}
         parts = [written]
         if s is not t and ignored:
             own = Candidate(t, t, conditions(self.sample, t, ignored), ignored, proof)
@@ -211,6 +224,26 @@ class Grown:
             after = apply(self.site.urls[row])
             if after is not None:
                 yield self.site.urls[row], after
+
+
+def most_general(rules: Iterable[Rule]) -> list[Rule]:
+    """Rules without those that another one, with fewer of the same conditions, does the same as.
+
+    >>> wide, narrow = (Rule(when=when, do={"query[sid]": None}) for when in ({}, {"query[t]": "{}"}))
+    >>> [rule.describe() for rule in most_general([narrow, wide])]
+    ['*: drop sid']
+    """
+    rules = list(rules)
+    alike: dict[str, list[Rule]] = {}
+    for rule in rules:
+        alike.setdefault(repr(sorted(rule.do.items())), []).append(rule)
+    covered = {
+        rule.id
+        for group in alike.values()
+        for rule in group
+        if any(len(o.when) < len(rule.when) and o.when.items() <= rule.when.items() for o in group)
+    }
+    return [rule for rule in rules if rule.id not in covered]
 
 
 def key_columns(

@@ -168,6 +168,13 @@ class Sample:
                 form += self.marks[key][op.value]
         return form
 
+    def alike(self, node: Node) -> Proof:
+        """What is one already in a node, to the tree: URLs of the same keys and values."""
+        rows = self.tree.rows(node)
+        form = np.unique(self.form[rows], return_inverse=True)[1]
+        counts = _merges(form, self.cluster[rows])
+        return Proof(counts[2] + counts[3], *counts)
+
     def standing(self, forms: Marks) -> tuple[Ints, Ints]:
         """Rows that have one of the forms as they are: (index into `forms`, row) for each such row."""
         begin = np.searchsorted(self._forms, forms, side="left")
@@ -185,9 +192,9 @@ def prove(sample: Sample, parts: Iterable[tuple[Ints, Operations]], *, at_most: 
     rows, forms = [], []
     for members, ops in parts:
         after = sample.rewritten(members, ops)
-        moved = after != sample.form[members]
-        rows.append(members[moved])
-        forms.append(after[moved])
+        changed = after != sample.form[members]
+        rows.append(members[changed])
+        forms.append(after[changed])
     row, form = np.concatenate(rows), np.concatenate(forms)
     support = len(row)
     moved = sample.none.copy()
@@ -203,7 +210,13 @@ def prove(sample: Sample, parts: Iterable[tuple[Ints, Operations]], *, at_most: 
     at, still = sample.standing(form[new])
     stays = (sample.position[still] >= 0) & ~moved[still]
     group = np.concatenate([np.cumsum(new) - 1, at[stays]])
-    cluster = sample.cluster[np.concatenate([row, still[stays]])].astype(np.int64)
+    counts = _merges(group, sample.cluster[np.concatenate([row, still[stays]])])
+    factor = support / len(row)
+    return Proof(support, *(round(count * factor) for count in counts))
+
+
+def _merges(group: Ints, cluster: NDArray[np.int32]) -> tuple[int, int, int, int]:
+    """Rows of one group are one URL: support pairs, false pairs, URLs merged rightly and wrongly."""
     step = int(cluster.max()) + 1
     cell = np.sort(group * step + cluster)
     start = np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]]))
@@ -212,9 +225,7 @@ def prove(sample: Sample, parts: Iterable[tuple[Ints, Operations]], *, at_most: 
     first = np.flatnonzero(np.concatenate([[True], form_of_cell[1:] != form_of_cell[:-1]]))
     per_form, largest = np.add.reduceat(per_cell, first), np.maximum.reduceat(per_cell, first)
     pairs, true = _choose_two(per_form), _choose_two(per_cell)
-    counts = (pairs, pairs - true, int((largest - 1).sum()), int((per_form - largest).sum()))
-    factor = support / len(row)
-    return Proof(support, *(round(count * factor) for count in counts))
+    return pairs, pairs - true, int((largest - 1).sum()), int((per_form - largest).sum())
 
 
 def _choose_two(counts: Ints) -> int:
