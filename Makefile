@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-EXTRAS := dev,demo,warc
+EXTRAS := dev,demo,warc,bench
 OUT    ?= out
 PYTEST_ARGS ?=
 
@@ -46,12 +46,8 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-bench: $(VENV)/.installed-bench
+bench: setup
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
-
-$(VENV)/.installed-bench: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),bench]'
-	@touch $@
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
