@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from undust.likeness.components import same
+from undust.likeness.components import firsts, same
 from undust.likeness.seen import NOTHING, Seen
 
 CLOCK = 0.005
@@ -43,8 +43,7 @@ def boilerplate_values(seen: Seen) -> NDArray[np.bool_]:
 
 def _different(value: NDArray[np.int64], content: NDArray[np.generic]) -> NDArray[np.int64]:
     """How many different contents go with each value."""
-    _, first = np.unique(same(value, content), return_index=True)
-    return np.bincount(value[first])
+    return np.bincount(value[firsts(same(value, content))])
 
 
 def own_agreement(

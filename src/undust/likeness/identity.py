@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import re
+from array import array
 from collections.abc import Iterator
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from undust.likeness.components import Edges, same
+from undust.likeness.components import Edges, firsts, same
 from undust.url import field_name, field_value, parse, split_query
 
 MIN_VALUES = 3
@@ -51,8 +52,7 @@ def named_alike(urls: list[str], family: NDArray[np.int64], length: NDArray[np.i
     row, value = row[naming], value[naming]
     # The same name may stand in another key: /a/b is ?id=a:b.
     code = same(family[row], length[row], value)
-    _, first = np.unique(code, return_index=True)
-    hub = row[first[code]]
+    hub = row[firsts(code)[code]]
     edge = hub != row
     return row[edge], hub[edge]
 
@@ -114,7 +114,7 @@ class Cells:
         key_code: dict[str, int] = {}
         value_code: dict[str, int] = {}
         words: dict[str, int] = {}
-        cells: list[tuple[int, int, int]] = []
+        rows, keys, values = array("q"), array("q"), array("q")
         for row, url in enumerate(urls):
             for key, raw in _parts(url):
                 value = words.get(raw)
@@ -122,9 +122,10 @@ class Cells:
                     text = " ".join(_WORDS.findall(unquote(raw).lower()))
                     value = words[raw] = value_code.setdefault(text, len(value_code)) if text else -1
                 if value >= 0:
-                    cells.append((row, key_code.setdefault(key, len(key_code)), value))
-        table = np.array(cells, dtype=np.int64).reshape(-1, 3)
-        self.row, self.key, self.value = np.ascontiguousarray(table.T)
+                    rows.append(row)
+                    keys.append(key_code.setdefault(key, len(key_code)))
+                    values.append(value)
+        self.row, self.key, self.value = (np.array(cells, dtype=np.int64) for cells in (rows, keys, values))
         self.keys, self.values = list(key_code), list(value_code)
 
 

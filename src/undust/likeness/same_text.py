@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from undust.likeness.boilerplate import CLOCK, own_agreement
-from undust.likeness.components import Edges, same, star
+from undust.likeness.components import Edges, firsts, same, star
 from undust.likeness.identity import named_alike
 from undust.likeness.seen import NOTHING, Seen
 
@@ -96,8 +96,7 @@ def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:
     group = same(family, length)
     # Rows by family, the most frequent length first, the shortest among equals.
     order = np.lexsort((rows, length, -np.bincount(group)[group], family))
-    _, first = np.unique(family[order], return_index=True)
-    hub = order[first][family]
+    hub = order[firsts(family[order])][family]
     close = np.abs(length - length[hub]) <= CLOCK * length[hub]
     edge = close & (length != length[hub]) & (_crowd(family, length) <= CROWD[0])
     return rows[edge], rows[hub[edge]]

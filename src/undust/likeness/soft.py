@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from undust.likeness.components import medians, same
+from undust.likeness.components import firsts, medians, same
 from undust.likeness.identity import WHOLE_PATH, Cells
 from undust.likeness.seen import NOTHING, Seen
 from undust.likeness.sketch import mixed
@@ -87,28 +87,27 @@ class _Names:
         n = int(self.key.max(initial=-1)) + 1
         # Pages that agree in all but this key, one a value; do their contents differ?
         alone = same(key, self.rest[cells])
-        _, one = np.unique(same(alone, value), return_index=True)
+        one = firsts(same(alone, value))
         alone, content_of, key_of = alone[one], content[one], key[one]
         pairs = _pairs_by(alone, key_of, n)
         equal = _pairs_by(same(alone, content_of), key_of, n)
         self.names_content = (pairs >= MIN_NAMES) & (equal <= (1 - MIN_DIFFERENCE) * pairs)
         self.value_names = np.zeros(len(self.number), dtype=bool)
         self.value_names[value[self.names_content[key]]] = True
-        _, one = np.unique(same(key, content, value), return_index=True)
+        one = firsts(same(key, content, value))
         holder = same(key[one], content[one])
-        _, first = np.unique(holder, return_index=True)
-        self.usual = medians(np.bincount(holder), key[one][first], n)
+        self.usual = medians(np.bincount(holder), key[one][firsts(holder)], n)
 
     def too_many(self, cluster: NDArray[np.integer], asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which of these pages show a content that goes by many more names than one content has, at such a key?"""
         cells = np.flatnonzero(asked[self.row])
         slot = same(cluster[self.row[cells]].astype(np.int64), self.key[cells])
-        _, one = np.unique(same(slot, self.value[cells]), return_index=True)
+        one = firsts(same(slot, self.value[cells]))
         value = self.value[cells[one]]
         names = np.bincount(slot[one])
         # A value that names a content at another key names it here too; small numbers are everywhere.
         borrowed = np.bincount(slot[one], weights=self.value_names[value] & ~self.number[value])
-        key = self.key[cells[np.unique(slot, return_index=True)[1]]]
+        key = self.key[cells[firsts(slot)]]
         telling = self.names_content[key] | (borrowed >= 0.5 * names)
         many = telling & (names >= np.maximum(MIN_NAMES, EXCESS * self.usual[key]))
         out = np.zeros(len(cluster), dtype=bool)
