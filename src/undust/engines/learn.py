@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from undust.crawl import Crawl, read
 from undust.errors import UsageError
@@ -20,13 +21,16 @@ from undust.likeness import Site, sketch_kind, sketcher, split_sites
 from undust.likeness.labels import DIGEST
 from undust.likeness.sizes import label_by_size
 from undust.rules import Rule, RuleBook, SiteRules, prove
-from undust.selection.greedy import Selection, select
+from undust.selection.greedy import Selection, confirm, select
 
 RISK = 0.001
 """Share of a site's distinct contents that its rules may lose, as judged."""
 
 DEPLOYABLE = 30
 """Rules a site at most: more than a person reviews are of no use."""
+
+LEARNED_FROM = 15_000
+"""Pages from which rules are sought; on a larger site a sample of whole clusters, confirmed on all pages."""
 
 Log = Callable[[str], None]
 
@@ -91,8 +95,12 @@ def learn_site(
         return SiteRules(site.name, site.hosts, list(proof.rules), list(proof.removed), notes)
     if evidence == "size":
         site = site.with_labels(label_by_size(site.seen))
+    part = sample(site, LEARNED_FROM)
     propose = learner.propose_on if isinstance(learner, Auto) else _once(learner)
-    chosen = select(site, propose, risk=risk, max_rules=DEPLOYABLE, log=log)
+    chosen = select(part, propose, risk=risk, max_rules=DEPLOYABLE, log=log)
+    if part is not site:
+        notes["learned_from"] = part.n
+        chosen = confirm(site, chosen, risk=risk)
     rules = chosen.rules
     if evidence == "size":
         rules = [replace(r, status="likely", evidence=replace(r.evidence, level="size")) for r in rules]
@@ -114,6 +122,24 @@ def evidence_of(site: Site) -> str:
         return "content"
     sized = site.alive & (site.size_min > 0)
     return "size" if site.n and sized.mean() > 0.5 else "url"
+
+
+def sample(site: Site, most: int) -> Site:
+    """The site, or about `most` of its pages: whole clusters, so that what is alike stays together.
+
+    Which clusters is decided by a hash of a member's URL, not by their order: equal pages, equal sample.
+    """
+    if site.n <= most:
+        return site
+    cluster = site.labels.cluster
+    drawn = np.array(
+        [xxhash.xxh3_64_intdigest(u.encode("utf-8", "surrogateescape")) for u in site.urls], np.uint64
+    )
+    known = np.flatnonzero(cluster >= 0)
+    lot = np.full(int(cluster.max(initial=-1)) + 1, np.iinfo(np.uint64).max, np.uint64)
+    np.minimum.at(lot, cluster[known], drawn[known])
+    drawn[known] = lot[cluster[known]]
+    return site.take(drawn <= np.sort(drawn)[most - 1])
 
 
 def _once(learner: Learner) -> Callable[[View], list[Rule]]:

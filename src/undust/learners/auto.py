@@ -30,7 +30,7 @@ class Auto(Learner):
 
     name = "auto"
 
-    def __init__(self, *, learners: str = ",".join(PUBLISHED), proposals: int = 120) -> None:
+    def __init__(self, *, learners: str = ",".join(PUBLISHED), proposals: int = 60) -> None:
         self.learners = learners
         self.proposals = proposals
 

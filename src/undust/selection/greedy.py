@@ -15,6 +15,8 @@ import numpy as np
 from undust.learners.view import View
 from undust.likeness import LEVELS, Site
 from undust.rules import Canonicalizer, Evidence, Rule, RuleBook, SiteRules, compile_rule
+from undust.selection.bounds import wilson_lower
+from undust.selection.prior import strength
 from undust.selection.refine import Bar, Candidate, refine
 from undust.selection.trial import Trial, trial
 
@@ -85,6 +87,33 @@ def select(
     return chosen
 
 
+def confirm(site: Site, sampled: Selection, *, risk: float = 0.001, bar: Bar | None = None) -> Selection:
+    """Judge rules found on a sample on the whole site, one after the other as they will run.
+
+    A rule keeps its place if it holds there as well; its evidence becomes that of all pages.
+    """
+    bar = bar or Bar()
+    view = View(site)
+    budget = risk * view.clusters
+    chosen = Selection(rejected=dict(sampled.rejected), view=view)
+    for rule in sampled.rules:
+        t = trial(rule, view)
+        if t is None or not t.merges:
+            continue
+        bad = int(t.bad.sum())
+        if bad > bar.impurity * (t.merges + bad) or chosen.lost + t.lost > budget:
+            chosen.reject(t, f"held on a sample, not on the whole site: {_against(t)}")
+            continue
+        clusters = [len(np.unique(view.cluster[t.source[mask]])) for mask in (t.good, t.bad)]
+        low = wilson_lower(clusters[0] + strength(rule), sum(clusters) + strength(rule))
+        seen = replace(_evidence(t, low), level=rule.evidence.level)
+        chosen.rules.append(replace(rule, evidence=seen, examples=_examples(t)))
+        chosen.lost += t.lost
+        view = view.rewritten(canonicalizer(site, chosen.rules).map)
+    chosen.view = view
+    return chosen
+
+
 def _takes_semicolons(view: View) -> bool:
     """Does the site take `;` for `&`? Asked of the pages that were seen under both."""
     t = trial(Rule(when={"separator": ";"}, do={"query": "{query|semi}"}), view)
@@ -123,7 +152,10 @@ def _take(
     same URLs do not go together; and what is small beside the round's best waits for the next round, in which
     more may have come together.
     """
-    ranked = sorted(tried.values(), key=lambda c: (-c.merges, c.conditions, c.changed, c.rule.id))
+    ranked = sorted(
+        tried.values(),
+        key=lambda c: (-c.merges, "substitute" in c.rule.do, c.conditions, c.changed, c.rule.id),
+    )
     known = {r.id for r in chosen.rules}
     merged = np.arange(view.n)  # forms united by the rules of this round
     written: list[tuple[frozenset[str], np.ndarray]] = []
@@ -147,7 +179,7 @@ def _take(
             c.rule,
             order=len(chosen.rules),
             status="probable",
-            evidence=_evidence(c, t),
+            evidence=_evidence(t, c.precision_low),
             examples=_examples(t),
         )
         chosen.rules.append(rule)
@@ -215,7 +247,7 @@ def _unite(group: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         group = new
 
 
-def _evidence(c: Candidate, t: Trial) -> Evidence:
+def _evidence(t: Trial, precision_low: float) -> Evidence:
     labels = t.view.site.labels
     level = (
         LEVELS[int(labels.level[t.view.representative[t.source]].max(initial=0))]
@@ -229,7 +261,7 @@ def _evidence(c: Candidate, t: Trial) -> Evidence:
         false=int(t.bad.sum()),
         near=int(t.near.sum()),
         lost=t.lost,
-        precision_low=round(c.precision_low, 4),
+        precision_low=round(precision_low, 4),
     )
 
 

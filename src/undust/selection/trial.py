@@ -110,7 +110,7 @@ def trial(rule: Rule, view: View) -> Trial | None:
     """Try a rule; None when it changes nothing."""
     compiled = compile_rule(rule)
     rows, after = [], []
-    apply = drops(rule, view) or (lambda i: compiled.apply(view.urls[i]))
+    apply = drops(rule, view) or (lambda i: view.after(i, compiled))
     for i in rows_for(view, compiled):
         new = apply(i)
         if new is not None and new != view.urls[i]:
