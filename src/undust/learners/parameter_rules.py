@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 
@@ -30,6 +31,8 @@ MAX_NAMES = 500
 """Parameters looked at, the most frequent first."""
 MAX_PLACES = 50
 """Directories or paths in one directory for which a parameter is judged by itself, the most used ones."""
+BY_CHANCE = 0.01
+"""Chance with which one place may contradict the others; there are many places."""
 PATH = "$"
 """Ends the name of a path, as a directory's name does not."""
 
@@ -59,13 +62,13 @@ class _Tally:
     def passes(self, epsilon: float) -> bool:
         return self.buckets >= MIN_BUCKETS and self.alike >= (1 - epsilon) * self.pairs
 
-    def fails(self, epsilon: float) -> bool:
-        """Too many are unlike for chance: a rate of epsilon gives as many in one list of twenty, at most."""
-        return unlikely(self.pairs - self.alike, self.pairs, epsilon)
+    def fails(self, epsilon: float, chance: float = 0.05) -> bool:
+        """Too many are unlike: by a rate of epsilon as many came about with that chance, at most."""
+        return unlikely(self.pairs - self.alike, self.pairs, epsilon, chance)
 
 
-def unlikely(events: int, trials: int, rate: float) -> bool:
-    """Whether an event of that rate happens so often, or more, with a chance of at most 5 %.
+def unlikely(events: int, trials: int, rate: float, chance: float = 0.05) -> bool:
+    """Whether an event of that rate happens so often, or more, with at most this chance.
 
     >>> unlikely(1, 3, 0.05), unlikely(2, 3, 0.05), unlikely(2, 3, 0.4), unlikely(5, 5, 0.4)
     (False, True, False, True)
@@ -73,9 +76,10 @@ def unlikely(events: int, trials: int, rate: float) -> bool:
     if events <= rate * trials:
         return False
     if trials > 100:  # the normal distribution will do
-        return bool(events > rate * trials + 1.645 * math.sqrt(rate * (1 - rate) * trials))
+        z = NormalDist().inv_cdf(1 - chance)
+        return bool(events > rate * trials + z * math.sqrt(rate * (1 - rate) * trials))
     fewer = sum(math.comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(events))
-    return 1 - fewer <= 0.05 + 1e-9
+    return 1 - fewer <= chance + 1e-9
 
 
 class ParameterRules:
@@ -123,7 +127,7 @@ class ParameterRules:
         if max(t.buckets for t in tally) < MIN_BUCKETS:
             return False, []
         below = [self._place(key, some, at) for at, some in self._children(uses, above)]
-        fails = any(t.fails(self.epsilon) for t in tally) or any(failed for failed, _ in below)
+        fails = any(t.fails(self.epsilon, BY_CHANCE) for t in tally) or any(failed for failed, _ in below)
         narrower = [rule for _, rules in below for rule in rules]
         return fails, (fails and narrower) or list(self._written(key, above, uses, *tally))
 
