@@ -12,7 +12,7 @@ from undust.learners.node_rules import Candidate
 from undust.learners.sample import Conditions, Operation, Operations
 from undust.rules import escape
 from undust.rules.rule import Action, Condition
-from undust.url import Key, common_type, field_name, parse, split_key, split_query
+from undust.url import Key, common_type, field_name, parse, query_separator, split_key, split_query
 
 __all__ = ["Writer"]
 
@@ -35,6 +35,7 @@ class Writer:
         self.path = [k for k, kind in enumerate(self.kinds) if kind.kind == "path"]
         self.path.sort(key=lambda k: self.kinds[k].position or 0)
         self._types: dict[tuple[int, int], str | None] = {}
+        self._orders: dict[int, tuple[tuple[str, ...], str]] = {}
 
     @property
     def optional(self) -> set[int]:
@@ -56,7 +57,7 @@ class Writer:
                 if action is _IMPOSSIBLE:
                     return None
                 do[self.tree.keys[k]] = action
-        whole = self._whole_query(s, t, ops)
+        whole = self._whole_query(s, t, ops) if s is not t else None
         if whole is not None:
             names, query = whole
             do = {key: action for key, action in do.items() if not key.startswith("query[")} | {
@@ -169,35 +170,35 @@ class Writer:
         return op.kind == "replace" or op.value != 0
 
     def _whole_query(self, s: Node, t: Node, ops: Operations) -> tuple[tuple[str, ...], str] | None:
-        """The query written at once, in the order the target has it, when fields are added to a known set.
+        """The query written at once, in the order the target has it, where changes one by one would miss it.
 
-        Fields added one by one stand at the end: another URL than the one that is meant.
+        A field that is added stands at the end, and those that stay keep the source's order: it may be another
+        URL than the one that is meant. The set of fields must be known on both sides.
         """
         fields = [k for k, kind in enumerate(self.kinds) if kind.kind == "query"]
-        adds = any(s.pattern[k] == 0 and self._writes(op) for k, op in ops.items() if k in fields)
-        if not adds or any(MAYBE in (s.pattern[k], t.pattern[k]) for k in fields):
+        if any(MAYBE in (s.pattern[k], t.pattern[k]) for k in fields):
             return None
         if any(self.kinds[k].occurrence > 1 for k in fields if s.pattern[k] != 0 or t.pattern[k] != 0):
             return None
-        orders = Counter(
-            tuple(split_query(parse(self.urls[row]).query or "")[0])
-            for row in self.tree.rows(t)[:50].tolist()
-        )
-        orders_of_names = Counter[tuple[str, ...]]()
-        for order, count in orders.items():
-            orders_of_names[tuple(field_name(field) for field in order)] += count
-        names = max(orders_of_names, key=lambda order: (orders_of_names[order], order))
-        of_name = {self.kinds[k].name: k for k in fields}
-        pieces = []
-        for name in names:
-            k = of_name.get(name)
-            if k is None or t.pattern[k] == 0:
-                return None
-            piece = self._after(s, k, ops.get(k))
-            if piece is not None:
-                pieces.append(f"{escape(name)}={piece}")
+        of_name = {self.kinds[k].name or "": k for k in fields}
+        names, separator = self._order(t)
+        after = {name: self._after(s, k, ops.get(k)) for name, k in of_name.items()}
+        before = [name for name in self._order(s)[0] if after.get(name) is not None]
+        if before == list(names) or any(after.get(name) is None for name in names):
+            return None
         present = tuple(sorted(self.kinds[k].name or "" for k in fields if s.pattern[k] != 0))
-        return present, "&".join(pieces)
+        return present, separator.join(f"{escape(name)}={after[name]}" for name in names)
+
+    def _order(self, node: Node) -> tuple[tuple[str, ...], str]:
+        """The names of the query fields in the order most of the node's URLs have them, and what separates them."""
+        if node.id not in self._orders:
+            seen = Counter[tuple[tuple[str, ...], str]]()
+            for row in self.tree.rows(node)[:50].tolist():
+                query = parse(self.urls[row]).query or ""
+                names = tuple(field_name(field) for field in split_query(query)[0] if field)
+                seen[names, query_separator(query)] += 1
+            self._orders[node.id] = max(seen, key=lambda order: (seen[order], order))
+        return self._orders[node.id]
 
 
 _IMPOSSIBLE: Mapping[str, str] = {"impossible": ""}
