@@ -135,14 +135,17 @@ class ParameterRules:
         """The uses by directory, the paths themselves at last; the most used ones first."""
         if above[-1:] == (PATH,):
             return
-        depth = len(above)
-        names = [(*s[: depth + 1], PATH)[: depth + 1 + (len(s) == depth + 1)] for s in self._segments]
-        number = {name: n for n, name in enumerate(sorted(set(names)))}
-        group = np.array([number[name] for name in names])[self._paths.codes[uses.row]]
-        counts = np.bincount(group, minlength=len(number))
+        depth = len(above) + 1
+        codes, path = np.unique(self._paths.codes[uses.row], return_inverse=True)
+        segments = (self._segments(code) for code in codes.tolist())
+        names = [(*s[:depth], PATH)[: depth + (len(s) == depth)] for s in segments]
+        distinct = sorted(set(names))
+        number = {name: n for n, name in enumerate(distinct)}
+        group = np.array([number[name] for name in names])[path]
+        counts = np.bincount(group)
         for g in np.argsort(-counts, kind="stable")[:MAX_PLACES].tolist():
             if counts[g] >= MIN_BUCKETS:
-                yield list(number)[g], uses.take(group == g)
+                yield distinct[g], uses.take(group == g)
 
     def _written(
         self, key: str, place: tuple[str, ...], uses: _Uses, values: _Tally, without: _Tally
@@ -272,13 +275,9 @@ class ParameterRules:
     def _paths(self) -> Column:
         return self.site.table.column("path")
 
-    @cached_property
-    def _segments(self) -> list[tuple[str, ...]]:
-        """The segments of each path, path parameters aside."""
-        return [
-            tuple(segment.partition(";")[0] for segment in (path or "/").split("/")[1:])
-            for path in self._paths.values
-        ]
+    def _segments(self, path: int) -> list[str]:
+        """The segments of a path, path parameters aside."""
+        return [segment.partition(";")[0] for segment in (self._paths.values[path] or "/").split("/")[1:]]
 
     def _token(self, text: str) -> int:
         return self._number.get(text, -1)
