@@ -96,6 +96,9 @@ def urls_of(domains: list[str], count: int, seed: int) -> list[str]:
         lambda: f"/news/story_{draw.randint(1, 99999)}",
         lambda: f"/~{draw.choice(words)}/{slug()}/",
         lambda: f"/article/{draw.randint(1, 999999)}-{slug()}",
+        lambda: f"/tag/{draw.choice(words)}/page/{draw.randint(1, 99)}/",
+        lambda: f"/img/{draw.getrandbits(64):016x}.jpg",
+        lambda: f"/{slug()}.html",
     ]
     extras: list[tuple[float, Callable[[], str]]] = [
         (0.25, lambda: f"sid={draw.getrandbits(128):032x}"),

@@ -23,7 +23,7 @@ def canonical(url: str, rules_of, with_normal: bool = True) -> str:
             rule = rules.pop(0)
             compiled = compile_rule(rule)
             fired = compiled.covers(u) and compiled.apply_parsed(u)
-            if u.overlong:
+            if u.overlong or len(str(u)) > limit:
                 return start
             if fired:
                 u = MutableUrl(str(u), limit)  # read anew: nothing may hang on how the URL was written

@@ -12,11 +12,10 @@ from undust.rules.book import RuleBook
 from undust.rules.columns import convert
 from undust.rules.compiled import compile_condition
 from undust.rules.conflict import refuse
-from undust.rules.conversion import MAX_GROWTH
 from undust.rules.mutable import MutableUrl
 from undust.rules.program import Plan, Program
 from undust.rules.rule import Rule
-from undust.url import normal, normal_escapes, parse, split_key
+from undust.url import normal, normal_escapes, split_key
 
 LEVELS: Final = {
     "validated": frozenset({"validated"}),
@@ -72,22 +71,12 @@ class Settled(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What is known of `scheme://authority`: its rules, and what it is to be replaced by before they are asked."""
+    """What is known of `scheme://authority`: its rules, and what stands there before they are asked."""
 
     program: Program
-    prefix: str | None
+    prefix: str
     scheme: str
     authority: str
-
-
-class Head(NamedTuple):
-    """What is known of all that stands before a `?`: of the path now, too."""
-
-    place: Place
-    plan: Plan
-    path: str
-    text: str | None  # what it is to be replaced by
-    plain: bool
 
 
 class Canonicalizer:
@@ -135,7 +124,6 @@ class Canonicalizer:
         self._programs: dict[tuple[str, ...], Program] = {}
         self._known: dict[tuple[str | None, str], Program | None] = {}
         self._places: dict[str, Place | None] = {}
-        self._heads: dict[str, Head | None] = {}
         for site in book.sites.values():
             rules = [rule for rule in site.rules if rule.status in LEVELS[level]]
             if check:
@@ -185,18 +173,24 @@ class Canonicalizer:
         if program is None:
             return Settled(url)
         start = self._clean(url, steps)
-        out = self._run(MutableUrl(start), start, program, program.candidates(start), steps)
+        out = self._run(MutableUrl(start), [start], program, program.candidates(start), steps)
         return Settled(out) if isinstance(out, str) else out
 
     def _run(
-        self, u: MutableUrl, start: str, program: Program | None, mask: int, steps: list[Step] | None = None
+        self,
+        u: MutableUrl,
+        seen: list[str],
+        program: Program | None,
+        mask: int,
+        steps: list[Step] | None = None,
     ) -> str | Settled:
         """Apply the rules of `program` that are in `mask`, then all that what they did calls for.
 
-        `u` is `start` taken apart. Only where it comes to no end, or to a circle, it says so.
+        `seen` is what the URL was before each round so far, and `u` the last of these taken apart. Only where
+        it comes to no end, or to a circle, it says so.
         """
-        seen = [start]
-        for _ in range(MAX_ROUNDS):
+        start = seen[0]
+        for _ in range(len(seen) - 1, MAX_ROUNDS):
             if not mask or program is None:
                 return seen[-1]
             scheme, authority = u.scheme, u.authority
@@ -209,7 +203,7 @@ class Canonicalizer:
                 rule = program.ready[number] or program.compiled(number)
                 before = str(u) if steps is not None else ""
                 changed = rule.apply_parsed(u)
-                if u.overlong:
+                if u.overlong or (changed and len(str(u)) > u.limit):
                     return Settled(start, endless=True)
                 if not changed:
                     continue
@@ -223,10 +217,10 @@ class Canonicalizer:
                     program = self._program_of(u)
                     if program is None:
                         break
-                    looked = program.look(u)
+                    looked = program.look(u.path, u.query, str(u))
                     mask = looked & program.after(rule.rule)
-                elif not rule.narrowing or any(text in str(u) for text in program.joins):
-                    looked = program.look(u)
+                else:
+                    looked = program.look(u.path, u.query, str(u))
                     mask = looked & -(lowest << 1)
             if not fired:
                 return seen[-1]
@@ -244,7 +238,7 @@ class Canonicalizer:
                 program, looked = self._program_of(u), None
             if program is None:
                 return now
-            mask = program.look(u) if looked is None else looked
+            mask = program.look(u.path, u.query, str(u)) if looked is None else looked
         return Settled(start, endless=True)
 
     def _clean(self, url: str, steps: list[Step] | None = None) -> str:
@@ -308,7 +302,7 @@ class Canonicalizer:
                 if alias is not None:
                     here, program = alias
                 scheme, _, authority = here.partition("://")
-                place = Place(program, None if here == prefix else here, scheme, authority)
+                place = Place(program, here, scheme, authority)
         if len(prefix) <= LONG:
             self._places[prefix] = place
         return place
@@ -347,7 +341,6 @@ class Canonicalizer:
         self._places.clear()
         self._known.clear()
         self._programs.clear()
-        self._heads.clear()
 
     def _rules(self, host: str, port: str | None) -> list[Rule] | None:
         known = [self._hosts[name] for name in (host, f"{host}:{port}") if name in self._hosts]
@@ -393,109 +386,127 @@ class Canonicalizer:
         return settled.url
 
     def _many(self, urls: Iterable[Any], stuck: list[str] | None = None) -> list[str | None]:
-        """The loop all speed hangs on: for a URL that no rule can change it makes a handful of look-ups.
-
-        What stands before the `?` repeats itself in most crawls, so what is known of it is kept. What is out of
-        the ordinary goes to `settle`, which is the same without short cuts.
-        """
-        out: list[str | None] = []
-        append = out.append
-        heads, places, clean = self._heads, self._places, self.normal
-        for url in urls:
-            if type(url) is not str:
-                append(self._many((str(url),))[0] if isinstance(url, str) else None)
+        """Canonical URLs, host by host: a site's rules are fetched once, and are near while they are needed."""
+        urls = list(urls)
+        out: list[str | None] = [None] * len(urls)
+        groups: dict[str, list[int]] = {}
+        for number, url in enumerate(urls):
+            if not isinstance(url, str):
                 continue
-            mark = url.find("?")
-            if mark > 0:
-                text, query = url[:mark], url[mark + 1 :]
-                head = heads[text] if text in heads else self._head(text)
-                if head is None:
-                    append(url)
-                    continue
-                place, plan, path, other, plain = head
-                # An escape that is not in normal form is all that can be wrong behind the `?`.
-                if not plain or "#" in query or (clean and "%" in query and normal_escapes(query) != query):
-                    append(self._odd(url, stuck))
-                    continue
-                now = url if other is None else f"{other}?{query}"
-                simple = not plan.always and (";" not in query or "&" in query)
-                if simple:
-                    for piece in plan.texts:
-                        if piece in now:
-                            simple = False
-                            break
-                if simple:
-                    fields = query.split("&")
-                    names = plan.fields
-                    kept: list[str] | None = [f for f in fields if f.partition("=")[0] not in names]
-                    if kept is not None and len(kept) == len(fields):
-                        append(now)
-                        continue
-                    if not plan.drops:
-                        kept = _sift(fields, names)
-                    if kept is not None:
-                        if kept:
-                            now = f"{text if other is None else other}?{'&'.join(kept)}"
-                        else:
-                            now = text if other is None else other
-                        for piece in plan.texts:
-                            if piece in now:
-                                break
-                        else:
-                            append(now)
-                            continue
-                        now = url if other is None else f"{other}?{query}"
-                program = place.program
-                mask = program.for_texts(now, plan.mask & program.for_query(query))
-                if not mask:
-                    append(now)
-                    continue
+            slash = url.find("/", 8)
+            prefix = url[:slash] if slash > 0 else ""
+            if prefix in groups:
+                groups[prefix].append(number)
             else:
-                slash = url.find("/", 8)
-                prefix, path = url[:slash], url[slash:]
-                found = places[prefix] if prefix in places else self._place(prefix)
-                if (
-                    found is None
-                    or slash < 0
-                    or "#" in path
-                    or (clean and ("/." in path or ("%" in path and normal_escapes(path) != path)))
-                ):
-                    append(self._odd(url, stuck))
-                    continue
-                place, query = found, None
-                program = place.program
-                now = url if place.prefix is None else place.prefix + path
-                mask = program.for_path(path) & program.any_query
-                if mask:
-                    mask = program.for_texts(now, mask)
-                if not mask:
-                    append(now)
-                    continue
-            u = MutableUrl.of(place.scheme, place.authority, path, query, 2 * len(url) + MAX_GROWTH)
-            end = self._run(u, now, program, mask)
-            append(end if type(end) is str else self._odd(url, stuck))
+                groups[prefix] = [number]
+        for prefix, numbers in groups.items():
+            place = self._place(prefix)
+            if place is not None:
+                self._group(place, len(prefix), urls, numbers, out, stuck)
+            elif _PREFIX.match(prefix):  # a host that is not in the book
+                for number in numbers:
+                    out[number] = urls[number]
+            else:
+                for number in numbers:
+                    out[number] = self._odd(urls[number], stuck)
         return out
 
-    def _head(self, text: str) -> Head | None:
-        """For what stands before the `?`; None: the host is not in the book."""
-        if len(self._heads) >= CACHE:
-            self._heads.clear()
-        head = None
-        scheme, authority, path, _, fragment = parse(text)
-        place = None if authority is None else self._place(f"{scheme or ''}://{authority}")
-        if place is not None:
-            whole = self._clean(text)
-            if whole != text:
-                path = parse(whole).path
-            if place.prefix is not None or whole != text:
-                whole = f"{place.scheme}://{place.authority}{path}"
-            plan = place.program.plan(place.program.for_path(path))
-            head = Head(
-                place, plan, path, None if whole == text else whole, fragment is None and bool(scheme)
-            )
-        if len(text) <= LONG:
-            self._heads[text] = head
-        return head
+    def _group(
+        self,
+        place: Place,
+        cut: int,
+        urls: list[Any],
+        numbers: list[int],
+        out: list[str | None],
+        stuck: list[str] | None,
+    ) -> None:
+        """The loop all speed hangs on: for a URL that no rule can change it makes a handful of look-ups.
+
+        What stands before the `?` repeats itself in most crawls, so the rules it leaves are kept. What is out of
+        the ordinary goes to `settle`, which is the same without short cuts.
+        """
+        program, prefix, scheme, authority = place
+        clean = self.normal
+        ready = program.ready
+        plans: dict[str, Plan | None] = {}
+        for number in numbers:
+            url = urls[number]
+            path, mark, query = url[cut:].partition("?")
+            now = f"{prefix}{path}?{query}" if mark else prefix + path
+            if mark:
+                if path in plans:
+                    plan = plans[path]
+                else:
+                    odd = "#" in path or (clean and ("/." in path or normal_escapes(path) != path))
+                    plan = plans[path] = None if odd else program.plan(program.for_path(path))
+                # An escape that is not in normal form is all that can be wrong behind the `?`.
+                if (
+                    plan is None
+                    or "#" in query
+                    or (clean and "%" in query and normal_escapes(query) != query)
+                ):
+                    out[number] = self._odd(url, stuck)
+                    continue
+                mask, names, texts, always, drops = plan
+                if not always and (";" not in query or "&" in query):
+                    for text in texts:
+                        if text in now:
+                            break
+                    else:
+                        fields = query.split("&")
+                        kept: list[str] | None = [f for f in fields if f.partition("=")[0] not in names]
+                        if kept is not None and len(kept) == len(fields):
+                            out[number] = now
+                            continue
+                        if not drops:
+                            kept = _sift(fields, names)
+                        if kept is not None:
+                            less = f"{prefix}{path}?{'&'.join(kept)}" if kept else prefix + path
+                            for text in texts:
+                                if text in less:
+                                    break
+                            else:
+                                out[number] = less
+                                continue
+                mask = program.for_texts(now, mask & program.for_query(query))
+            else:
+                if "#" in path or (
+                    clean and ("/." in path or ("%" in path and normal_escapes(path) != path))
+                ):
+                    out[number] = self._odd(url, stuck)
+                    continue
+                mask = program.look(path, None, now)
+            if not mask:
+                out[number] = now
+                continue
+            # The first round of `_run`, without what only the unusual needs.
+            u = MutableUrl.of(scheme, authority, path, query if mark else None, now)
+            changed, left = False, mask
+            while left:
+                lowest = left & -left
+                left ^= lowest
+                rule = ready[lowest.bit_length() - 1] or program.compiled(lowest.bit_length() - 1)
+                if rule.apply_parsed(u):
+                    changed = True
+                    if u.authority != authority or u.scheme != scheme:
+                        break
+                    mask = program.look(u.path, u.query, str(u))
+                    left = mask & -(lowest << 1)
+            text = str(u)
+            if not changed:
+                out[number] = now if not u.overlong else self._odd(url, stuck)
+            elif (
+                left
+                or mask
+                or u.overlong
+                or text == now
+                or "%" in text
+                or "/." in text
+                or len(text) > u.limit
+            ):
+                out[number] = self._odd(url, stuck)
+            else:
+                out[number] = text
 
 
 def _sift(fields: list[str], names: dict[str, bool | frozenset[str] | None]) -> list[str] | None:

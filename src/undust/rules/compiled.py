@@ -50,7 +50,7 @@ class CompiledRule:
     'http://example.org/?title=Casino_Royale'
     """
 
-    __slots__ = ("_everywhere", "apply_parsed", "edits", "narrowing", "rule", "scope", "tests", "trigger")
+    __slots__ = ("_everywhere", "apply_parsed", "edits", "rule", "scope", "tests", "trigger")
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -61,18 +61,17 @@ class CompiledRule:
         substitute = _compile_substitution(rule)
         self.edits: tuple[Edit, ...] = () if substitute else tuple(_compile_edits(rule, groups))
         self.trigger = trigger(rule)
-        # It does no more than drop parameters, so afterwards there is less that others could fire on.
-        self.narrowing = bool(self.edits) and all(
-            edit.value is None and edit.key.kind == "query" and edit.key.name is not None
-            for edit in self.edits
-        )
         # Rewrite a parsed URL, which lies in the scope; False: nothing changed.
         self.apply_parsed: Callable[[MutableUrl], bool]
         if substitute:
             self.apply_parsed = _substitution_runner(self.tests, substitute)
-        elif not self.tests and len(self.edits) == 1 and self.edits[0].value is None:
+        elif len(self.edits) == 1 and self.edits[0].value is None and not _is_segment(self.edits[0]):
             # The commonest rule, "drop sid", needs none of the machinery.
-            self.apply_parsed = _drop_runner(self.edits[0].write)
+            self.apply_parsed = _drop_runner(self.tests, self.edits[0].write)
+        elif len(self.edits) == 1 and not _is_segment(self.edits[0]):
+            self.apply_parsed = _single_runner(self.tests, self.edits[0])
+        elif rule.do.keys() == {"path[-1]"} and rule.do["path[-1]"] == "":
+            self.apply_parsed = _index_file_runner(self.tests)
         else:
             self.apply_parsed = _runner(self.tests, self.edits)
 
@@ -84,7 +83,7 @@ class CompiledRule:
         if not self.covers(parsed) or not self.apply_parsed(parsed):
             return None
         out = str(parsed)
-        return None if out == url else out
+        return None if out == url or len(out) > parsed.limit else out
 
     def covers(self, u: MutableUrl) -> bool:
         """Whether the URL lies in the rule's scope."""
@@ -127,12 +126,69 @@ def _substitution_runner(
     return run
 
 
-def _drop_runner(write: Write) -> Callable[[MutableUrl], bool]:
-    return lambda u: u.authority is not None and write(u, None)
+def _drop_runner(tests: tuple[Test, ...], write: Write) -> Callable[[MutableUrl], bool]:
+    def run(u: MutableUrl) -> bool:
+        groups: dict[str, str] = {}
+        for test in tests:
+            if not test(u, groups):
+                return False
+        return u.authority is not None and write(u, None)
+
+    return run
+
+
+def _index_file_runner(tests: tuple[Test, ...]) -> Callable[[MutableUrl], bool]:
+    """`"path[-1]": ""`, the second commonest: what follows the last slash goes, its path parameters stay."""
+
+    def run(u: MutableUrl) -> bool:
+        groups: dict[str, str] = {}
+        for test in tests:
+            if not test(u, groups):
+                return False
+        if u.authority is None or not u.path:
+            return False
+        below, _, segment = u.path.rpartition("/")
+        if ";" in segment:
+            segment = segment[len(split_segment(segment)[0]) :]
+            return u.set_path(f"{below}/{segment}")
+        return segment != "" and u.set_path(below + "/")
+
+    return run
+
+
+def _single_runner(tests: tuple[Test, ...], edit: Edit) -> Callable[[MutableUrl], bool]:
+    """One key is written: what `_runner` does, without the book-keeping."""
+    fill, write, read = edit.value, edit.write, edit.read
+    assert fill is not None
+
+    def run(u: MutableUrl) -> bool:
+        if u.authority is None:
+            return False
+        groups: dict[str, str] = {}
+        for test in tests:
+            if not test(u, groups):
+                return False
+        try:
+            value = fill(u, groups)
+        except Growth:
+            u.overlong = True
+            return False
+        if value is None:
+            return False
+        if len(value) > u.limit:
+            u.overlong = read(u) != value
+            return False
+        return write(u, value)
+
+    return run
+
+
+def _is_segment(edit: Edit) -> bool:
+    return edit.key.kind == "path" and edit.key.position is not None
 
 
 def _runner(tests: tuple[Test, ...], edits: tuple[Edit, ...]) -> Callable[[MutableUrl], bool]:
-    segmented = any(edit.key.kind == "path" and edit.key.position is not None for edit in edits)
+    segmented = any(map(_is_segment, edits))
 
     def run(u: MutableUrl) -> bool:
         if u.authority is None:
@@ -157,7 +213,7 @@ def _runner(tests: tuple[Test, ...], edits: tuple[Edit, ...]) -> Callable[[Mutab
                 except Growth:
                     value, grown = "", u.limit + 1
             values.append(value)
-        if grown > 100 and grown > u.room():
+        if grown > u.limit:
             u.overlong = any(edit.read(u) != value for edit, value in zip(edits, values, strict=True))
             return False
         changed = False
@@ -190,7 +246,7 @@ class Needs(NamedTuple):
     """What a rule cannot do without, each None or "one of these": all of them must be there.
 
     `paths`: the whole path. `segments`: a segment of the path, without its parameters. `names`: a parameter
-    of the query. `texts`: a piece of the URL.
+    of the query. `texts`: a piece of the URL. `query`: that there is a query.
     """
 
     paths: tuple[str, ...] | None = None
@@ -199,13 +255,15 @@ class Needs(NamedTuple):
     texts: tuple[str, ...] | None = None
     last: bool = False  # the segment is the last one
     first: str | None = None  # the first segment of the path as it is written
+    query: bool = False
 
 
 def needs(rule: Rule) -> Needs:
     """What must be present for `rule` to change a URL.
 
     >>> needs(Rule(when={"path": "/viewtopic.php"}, do={"query": "{query|sort}"}))
-    Needs(paths=('/viewtopic.php',), segments=None, names=None, texts=('&', ';'), last=False, first=None)
+    Needs(paths=('/viewtopic.php',), segments=None, names=None,
+          texts=('&', ';'), last=False, first=None, query=True)
     """
     swap = rule.do.get("substitute")
     names = None if swap is not None else _needed_names(rule)
@@ -237,7 +295,15 @@ def needs(rule: Rule) -> Needs:
             names = (key.name,)
         elif key.kind in ("url", "query", "fragment") and isinstance(condition, str) and texts is None:
             texts = _longest_literal(condition, key)
-    return Needs(paths, segments, names, texts, last, first)
+    query = names is not None or rule.when.get("query") is not None
+    if not query and swap is None:
+        query = any(
+            reference.source == Key("query")
+            for text, action in rule.do.items()
+            if isinstance(action, str)
+            for reference in _parse_template(text, action).references
+        )
+    return Needs(paths, segments, names, texts, last, first, query)
 
 
 def trigger(rule: Rule) -> Trigger | None:
@@ -369,15 +435,15 @@ def compile_condition(text: str, condition: Condition) -> Test:
     if literal is not None:
         return lambda u, groups: read(u) == literal
     names, match = pattern.names, pattern.match
+    nameless = not any(names)
 
     def test(u: MutableUrl, groups: dict[str, str]) -> bool:
         value = read(u)
         found = None if value is None else match(value)
         if found is None:
             return False
-        for name, text in zip(names, found, strict=True):
-            if name:
-                groups[name] = text
+        if not nameless:
+            groups.update(zip(names, found, strict=True))  # nobody asks for the group without a name
         return True
 
     return test
@@ -396,7 +462,7 @@ def _compile_substitution(rule: Rule) -> Callable[[str], str | None] | None:
     if len(rule.do) > 1:
         raise BookError("a substitution stands alone in `do`", field="do.substitute")
     assert isinstance(swap, Mapping)
-    old, new, start, end = swap["from"], swap["to"], swap["start"], swap["end"]
+    old, new, start, end = str(swap["from"]), str(swap["to"]), bool(swap["start"]), bool(swap["end"])
     if max(len(old), len(new)) > MAX_TEXT:
         raise BookError(f"longer than {MAX_TEXT} characters", field="do.substitute")
     if not old and start == end:
@@ -404,12 +470,18 @@ def _compile_substitution(rule: Rule) -> Callable[[str], str | None] | None:
     before = r"\A" if start else rf"(?<!{_WORD})" if _IS_WORD.match(old) else ""
     after = r"\Z" if end else rf"(?!{_WORD})" if _IS_WORD.match(old[-1:]) else ""
     search = re.compile(before + re.escape(old) + after).search
+    anywhere = not before and not after
 
     def substitute(text: str) -> str | None:
-        if old not in text:
+        at = text.find(old)
+        if at < 0:
             return None
-        found = search(text)
-        return None if found is None else text[: found.start()] + new + text[found.end() :]
+        if not anywhere:
+            found = search(text, 0 if start or at == 0 else at - 1)
+            if found is None:
+                return None
+            at = found.start()
+        return text[:at] + new + text[at + len(old) :]
 
     return substitute
 
@@ -479,6 +551,12 @@ def _compile_edit(text: str, key: Key, action: object, groups: frozenset[str]) -
 
 def _filler(template: Template) -> Value:
     """The template with its references looked up once: what `Template.fill` says, said in closures."""
+    if all(isinstance(ref.source, str) and not ref.converts for ref in template.references):
+        # Only groups, as they are: a format of our own making, in which nothing of the book has a meaning.
+        text = "".join(
+            escape(piece) if isinstance(piece, str) else f"{{{piece.source}}}" for piece in template.pieces
+        )
+        return lambda u, groups: text.format_map(groups)
     pieces = [
         piece
         if isinstance(piece, str)

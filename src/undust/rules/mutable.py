@@ -36,27 +36,53 @@ class MutableUrl:
         "limit", "overlong", "path", "query", "scheme",
     )  # fmt: skip
 
+    scheme: str | None
+    authority: str | None
+    path: str
+    query: str | None
+    fragment: str | None
+    limit: int
+    overlong: bool  # a rule would have gone beyond the limit
+    _host: tuple[str | None, str, str | None] | None
+    _segments: list[str] | None
+    _fields: list[str] | None
+    _text: str | None
+
     def __init__(self, text: str, limit: int | None = None) -> None:
         self.limit = 2 * len(text) + MAX_GROWTH if limit is None else limit
-        self.overlong = False  # a rule would have gone beyond the limit
+        self.overlong = False
+        self.scheme = self.authority = None
         self.replace(text)
 
     @classmethod
-    def of(cls, scheme: str | None, authority: str, path: str, query: str | None, limit: int) -> MutableUrl:
-        """From components that are known already; no fragment."""
+    def of(cls, scheme: str, authority: str, path: str, query: str | None, text: str) -> MutableUrl:
+        """`text`, whose components are known already; no fragment."""
         u = cls.__new__(cls)
-        u.limit, u.overlong = limit, False
+        u.limit, u.overlong = 2 * len(text) + MAX_GROWTH, False
         u.scheme, u.authority, u.path, u.query, u.fragment = scheme, authority, path, query, None
-        u._host = u._segments = u._fields = u._text = None
+        u._host = u._segments = u._fields = None
+        u._text = text
         return u
 
     def replace(self, text: str) -> None:
         """Become another URL."""
+        head = f"{self.scheme}://{self.authority}"
+        if (
+            self.scheme is not None
+            and self.authority is not None
+            and text.startswith(head + "/")
+            and "#" not in text
+        ):  # the usual case: the same host
+            self.path, mark, query = text[len(head) :].partition("?")
+            self.query, self.fragment = query if mark else None, None
+            self._segments = self._fields = None
+            self._text = text
+            return
         self.scheme, self.authority, self.path, self.query, self.fragment = parse(text)
-        self._host: tuple[str | None, str, str | None] | None = None
-        self._segments: list[str] | None = None
-        self._fields: list[str] | None = None
-        self._text: str | None = text
+        self._host = None
+        self._segments = None
+        self._fields = None
+        self._text = text
 
     def __str__(self) -> str:
         text = self._text
@@ -71,11 +97,6 @@ class MutableUrl:
         if self.query is not None:
             text = f"{text}?{self.query}"
         return text if self.fragment is None else f"{text}#{self.fragment}"
-
-    def room(self) -> int:
-        """How many characters may be added yet: whatever a book says, a URL keeps its order of length."""
-        used = len(self.authority or "") + len(self.path) + len(self.query or "") + len(self.fragment or "")
-        return self.limit - used
 
     # -- host ------------------------------------------------------------
 
@@ -131,6 +152,9 @@ class MutableUrl:
         return self._segments
 
     def segment(self, position: int) -> str | None:
+        if position == -1 and self._segments is None and self.path[:1] == "/":
+            segment = self.path.rpartition("/")[2]
+            return split_segment(segment)[0] if ";" in segment else segment
         segments = self.segments()
         if not -len(segments) <= position < len(segments):
             return None

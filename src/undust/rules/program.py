@@ -8,7 +8,6 @@ rule.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -46,56 +45,53 @@ class Program:
     """
 
     __slots__ = (
-        "_last", "_needs", "_plans", "any_path", "any_query", "firsts", "joins", "lasts", "names", "paths", "ready",
-        "rules", "scopes", "segments", "stars", "text", "texts",
+        "_needs", "_plans", "any_path", "any_query", "firsts", "lasts", "names", "no_query", "no_text", "paths",
+        "plain_texts", "ready", "rules", "scoped", "scopes", "segments", "stars", "texts",
     )  # fmt: skip
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules: tuple[Rule, ...] = tuple(sorted(rules, key=lambda rule: rule.rank))
         self.ready: list[CompiledRule | None] = [None] * len(self.rules)
-        self._needs: list[Needs] = []
+        self._needs: list[Needs] = [needs(rule) for rule in self.rules]
         self._plans: dict[int, Plan] = {}
-        self.any_path = self.any_query = 0  # rules that need no particular path; no particular parameter
+        # Rules that need no path in particular, no parameter, no query, no text.
+        self.any_path = self.any_query = self.no_query = self.no_text = 0
         self.paths: dict[str, int] = {}
         self.segments: dict[str, int] = {}
         self.firsts: dict[str, int] = {}  # the first segment
         self.lasts: dict[str, int] = {}  # the last segment
         self.names: dict[str, int] = {}
-        texts: dict[tuple[str, ...], int] = {}
+        texts: dict[str, int] = {}
         scopes: dict[str, int] = {}
         self.stars: list[int] = []  # rules that ignore something: a key shows a wildcard for it
-        for place, rule in enumerate(self.rules):
+        for place, (rule, need) in enumerate(zip(self.rules, self._needs, strict=True)):
             bit = 1 << place
-            need = needs(rule)
-            self._needs.append(need)
             if need.paths is not None:
                 _file(self.paths, need.paths, bit)
             elif need.first is not None:
                 _file(self.firsts, (need.first,), bit)
-            elif need.segments is not None and need.last:
-                _file(self.lasts, need.segments, bit)
             elif need.segments is not None:
-                _file(self.segments, need.segments, bit)
+                _file(self.lasts if need.last else self.segments, need.segments, bit)
             else:
                 self.any_path |= bit
             if need.names is not None:
                 _file(self.names, need.names, bit)
             else:
                 self.any_query |= bit
+            if not need.query:
+                self.no_query |= bit
             if need.texts is not None:
-                texts[need.texts] = texts.get(need.texts, 0) | bit
+                _file(texts, need.texts, bit)
+            else:
+                self.no_text |= bit
             if rule.scope.path is not None:
-                scopes[rule.scope.path] = scopes.get(rule.scope.path, 0) | bit
+                _file(scopes, (rule.scope.path,), bit)
             if any(isinstance(action, dict) and "ignore" in action for action in rule.do.values()):
                 self.stars.append(place)
-        self.text = [(values[0], bits) for values, bits in texts.items() if len(values) == 1]
-        self.texts = [(values, bits) for values, bits in texts.items() if len(values) != 1]
-        # Texts that could come into being where a field is taken out of a query.
-        self.joins = [
-            text for values in texts for text in values if len(text) > 1 and re.search("[&;]|[?].", text)
-        ]
-        self._last: tuple[str | None, int] = (None, 0)
+        self.texts = list(texts.items())
+        self.plain_texts = [(text, bits) for text, bits in self.texts if bits & self.no_query]
         self.scopes = [(path.rstrip("/") + "/", path, bits) for path, bits in scopes.items()]
+        self.scoped = sum(scopes.values())
 
     def compiled(self, place: int) -> CompiledRule:
         """The rule at a place, ready to run."""
@@ -103,6 +99,23 @@ class Program:
         if rule is None:
             rule = self.ready[place] = compile_rule(self.rules[place])
         return rule
+
+    def candidates(self, url: str) -> int:
+        """The rules that could change `url`."""
+        u = MutableUrl(url)
+        return self.look(u.path, u.query, url)
+
+    def look(self, path: str, query: str | None, text: str) -> int:
+        """The same for a URL whose path and query are known."""
+        mask = self.for_path(path)
+        if query is not None:
+            return self.for_texts(text, mask & self.for_query(query))
+        mask &= self.no_query
+        found = self.no_text
+        for value, bits in self.plain_texts:
+            if value in text:
+                found |= bits
+        return mask & found
 
     def for_path(self, path: str) -> int:
         """The rules this path does not rule out."""
@@ -115,7 +128,7 @@ class Program:
             if segment in self.firsts:
                 mask |= self.firsts[segment]
         if self.lasts:
-            segment = path.rpartition("/")[2]
+            segment = path[path.rfind("/") + 1 :]
             if ";" in segment:
                 segment = split_segment(segment)[0]
             if segment in self.lasts:
@@ -127,9 +140,10 @@ class Program:
                     segment = split_segment(segment)[0]
                 if segment in segments:
                     mask |= segments[segment]
-        for below, itself, bits in self.scopes:
-            if mask & bits and not path.startswith(below) and path != itself:
-                mask &= ~bits
+        if mask & self.scoped:
+            for below, itself, bits in self.scopes:
+                if not path.startswith(below) and path != itself:
+                    mask &= ~bits
         return mask
 
     def for_query(self, query: str) -> int:
@@ -144,17 +158,12 @@ class Program:
 
     def for_texts(self, url: str, mask: int) -> int:
         """Of the rules in `mask` those whose text is there."""
-        for value, bits in self.text:
-            if mask & bits and value not in url:
-                mask &= ~bits
-        for values, bits in self.texts:
-            if mask & bits:
-                for value in values:
-                    if value in url:
-                        break
-                else:
-                    mask &= ~bits
-        return mask
+        found = self.no_text
+        if mask & ~found:
+            for value, bits in self.texts:
+                if value in url:
+                    found |= bits
+        return mask & found
 
     def plan(self, mask: int) -> Plan:
         """What to look for in the query of a URL whose path leaves the rules in `mask`."""
@@ -190,10 +199,6 @@ class Program:
         drops = all(drop is True for drop in fields.values())
         return Plan(mask, fields, tuple(texts), always, drops)
 
-    def candidates(self, url: str) -> int:
-        """The rules that could change `url`."""
-        return self.look(MutableUrl(url))
-
     def after(self, rule: Rule) -> int:
         """The rules applied after `rule` (of this or another program)."""
         return -1 << sum(other.rank <= rule.rank for other in self.rules)
@@ -220,17 +225,6 @@ class Program:
             elif any(key.kind in HOST_KEYS for key in _keys(rule)):
                 return False
         return True
-
-    def look(self, u: MutableUrl) -> int:
-        """The same for a URL that is being rewritten."""
-        path, mask = self._last
-        if (
-            path is not u.path
-        ):  # the path of the last URL but rarely is that of this one: it mostly is this one
-            mask = self.for_path(u.path)
-            self._last = u.path, mask
-        mask &= self.any_query if u.query is None else self.for_query(u.query)
-        return self.for_texts(str(u), mask) if mask else 0
 
 
 HOST_KEYS = ("scheme", "host", "port", "url")
