@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import click
 
 from undust.cli.console import console, max_bad_ratio, rejects, rules, too_many_bad
 from undust.errors import UsageError
+
+if TYPE_CHECKING:
+    from undust.validation import SequentialTest
 
 
 @click.command()
@@ -114,7 +118,7 @@ def command(
     console.bad_lines(read.stats.first_bad, read.stats.bad)
     parameters = _settings(settings)
     if dry_run:
-        for line in Validation(book, read, again=again, **_test(method, parameters)).plan():
+        for line in Validation(book, read, again=again, test=_test(method, parameters)).plan():
             click.echo(line)
         return 0
     assert out is not None
@@ -139,7 +143,8 @@ def command(
             contact=contact,
             timeout=timeout,
             max_bytes=max_bytes,
-            **_test(method, parameters),
+            test=_test(method, parameters),
+            published=_published(method, parameters),
         )
     done.book.save(out)
     figures = {
@@ -179,7 +184,7 @@ def command(
 def _settings(given: tuple[str, ...]) -> dict[str, float]:
     out = {}
     for setting in given:
-        name, equals, value = setting.partition("=")
+        name, _, value = setting.partition("=")
         try:
             out[name] = float(value)
         except ValueError:
@@ -187,13 +192,22 @@ def _settings(given: tuple[str, ...]) -> dict[str, float]:
     return out
 
 
-def _test(method: str, parameters: dict[str, float]) -> dict[str, Any]:
-    """The parameters of the method, as `run` takes them."""
+def _test(method: str, parameters: dict[str, float]) -> SequentialTest | None:
     from undust.validation.sequential import SequentialTest
 
-    known = {"count", "epsilon"} if method == "published" else set(SequentialTest.__dataclass_fields__)
-    if unknown := set(parameters) - known:
-        raise UsageError(f"--set {min(unknown)}: the method {method} has {', '.join(sorted(known))}")
-    if method == "published":
-        return {"published": parameters} if parameters else {}
-    return {"test": SequentialTest(**parameters)}
+    if method != "sequential":
+        return None
+    _known(method, parameters, [f.name for f in fields(SequentialTest)])
+    return SequentialTest(**parameters)  # type: ignore[arg-type]  # a whole number of credit may come as a float
+
+
+def _published(method: str, parameters: dict[str, float]) -> dict[str, float] | None:
+    if method != "published":
+        return None
+    _known(method, parameters, ["count", "epsilon"])
+    return parameters
+
+
+def _known(method: str, parameters: dict[str, float], names: list[str]) -> None:
+    if unknown := set(parameters) - set(names):
+        raise UsageError(f"--set {min(unknown)}: the method {method} has {', '.join(names)}")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from os import PathLike
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from undust.likeness import sketch_kind, sketcher, split_sites
 from undust.likeness.site import host_of
 from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
 from undust.selection.bounds import wilson_lower
+from undust.validation.as_published import validate_as_published
 from undust.validation.case import Case, Trial
 from undust.validation.live import LiveFetcher
 from undust.validation.pages import AsyncFetcher, Pages, domain_of
@@ -98,6 +100,8 @@ class Validation:
         self.book, self.test, self.again, self.log = book, test or SequentialTest(), again, log
         self.urls = urls_by_site(book, crawl)
         self.courts = [self._court(site) for site in book.sites.values()]
+        self.published: dict[str, tuple[list[Rule], list[Rule]]] = {}
+        self.given = {r.id for site in book.sites.values() for r in (*site.rules, *site.rejected)}
 
     @property
     def domains(self) -> set[str]:
@@ -134,9 +138,9 @@ class Validation:
             yield f"{court.rules.name}: {len(court.cases)} rules to try on {len(court.urls):,} URLs"
             for case in court.cases:
                 yield f"  {case.rule.describe()}"
-                trials = min(case.size, self.test.needed(0))
-                yield f"    {case.size:,} URLs of {case.branches} kinds; {trials} pairs if all is well, first"
-                for trial in replace(case).next(2, cost=lambda t: (t.url,)):
+                trials = min(case.size, case.missing)
+                yield f"    {case.size:,} URLs; {trials} pairs if all is well, first"
+                for trial in replace(case).next(2, cost=lambda t: 2):
                     yield f"    {trial.url} -> {trial.outcome}"
 
     def run(self, pages: Pages) -> None:
@@ -154,16 +158,25 @@ class Validation:
             self._fetch(trials, pages)
             for court, case, trial in trials:
                 self._judge(court, case, trial, pages)
+        self.stop(pages.stopped)
+
+    def run_as_published(self, pages: Pages, **parameters: float) -> None:
+        """The papers' procedure instead, site by site."""
+        for court in self.courts:
+            self.published[court.rules.name] = validate_as_published(court, pages, **parameters)
+
+    def stop(self, why: str) -> None:
+        """What is not decided now stays undecided."""
         for case in self.cases:
-            case.give_up(pages.stopped)
+            case.give_up(why)
 
     def _next(self, court: Court, case: Case, pages: Pages) -> list[Trial]:
-        def cost(trial: Trial) -> tuple[object, ...]:
-            fetches = (trial.url not in pages) + (trial.outcome not in pages)
-            return fetches, -court.served[trial.url], trial.url
+        def cost(trial: Trial) -> float:
+            # A page that other rules can use is paid by all of them.
+            shared = 1 / sqrt(court.served[trial.url] or 1)
+            return shared * (trial.url not in pages) + (trial.outcome not in pages)
 
-        missing = self.test.needed(case.negative) - case.positive
-        found = case.next(min(AT_A_TIME, max(1, missing)), cost)
+        found = case.next(min(AT_A_TIME, case.missing), cost)
         if not found:
             case.exhausted()
         return found
@@ -239,8 +252,13 @@ class Validation:
         """The book with what is decided; what is not stays as it was, and says why."""
         book = RuleBook(site_key=self.book.site_key)
         for court in self.courts:
-            judged = {case.rule.id: judge(case) for case in court.cases}
-            rules = [judged.get(rule.id, rule) for rule in court.rules.rules]
+            if court.rules.name in self.published:
+                tried = {case.rule.id for case in court.cases}
+                rules = [rule for rule in court.rules.rules if rule.id not in tried]
+                rules += [rule for some in self.published[court.rules.name] for rule in some]
+            else:
+                judged = {case.rule.id: judge(case) for case in court.cases}
+                rules = [judged.get(rule.id, rule) for rule in court.rules.rules]
             rejected = [*court.rules.rejected, *(r for r in rules if r.status == "rejected")]
             kept = [r for r in rules if r.status != "rejected"]
             # Rules that are rejected once more are not kept twice.
@@ -321,13 +339,15 @@ def validate(
     method: Method = "sequential",
     test: SequentialTest | None = None,
     again: bool = False,
+    published: Mapping[str, float] | None = None,
     fetcher: AsyncFetcher | None = None,
     **manners: Any,
 ) -> RuleBook:
     """Put the rules of a book to the test by fetching; gives the book with its verdicts.
 
-    `resume` is a file that keeps what was fetched: a later call with it goes on from there. `manners` are the
-    parameters of `LiveFetcher`: delay, concurrency, contact, obey_robots, allow_private, resolve, ...
+    `resume` is a file that keeps what was fetched: a later call with it goes on from there. `published` are
+    the parameters of the papers' procedure (count, epsilon). `manners` are those of `LiveFetcher`: delay,
+    concurrency, contact, obey_robots, allow_private, resolve, ...
 
     >>> from undust.rules import Rule
     >>> book = RuleBook({"a.test": SiteRules("a.test", rules=[Rule(do={"query[sid]": None})])})
@@ -347,6 +367,7 @@ def validate(
         method=method,
         test=test,
         again=again,
+        published=published,
         fetcher=fetcher,
         **manners,
     )
@@ -365,6 +386,7 @@ def run(
     method: Method = "sequential",
     test: SequentialTest | None = None,
     again: bool = False,
+    published: Mapping[str, float] | None = None,
     fetcher: AsyncFetcher | None = None,
     on_page: Callable[[], object] = lambda: None,
     log: Callable[[str], None] = lambda _: None,
@@ -389,17 +411,26 @@ def run(
             )
         )
         try:
-            validation.run(pages)
+            if method == "sequential":
+                validation.run(pages)
+            else:
+                validation.run_as_published(pages, **(published or {}))
         except (KeyboardInterrupt, SystemExit):
             interrupted = True
-            for case in validation.cases:
-                case.give_up("interrupted")
-        cases = validation.cases
+            validation.stop("interrupted")
+        verdicts = validation.verdicts()
+        tried = {case.rule.id for case in validation.cases}
+        counted = Counter(
+            rule.status
+            for site in verdicts.sites.values()
+            for rule in (*site.rules, *site.rejected)
+            if rule.id in tried or rule.id not in validation.given
+        )
         return Outcome(
-            validation.verdicts(),
-            validated=sum(case.verdict is True for case in cases),
-            rejected=sum(case.verdict is False for case in cases),
-            undecided=sum(case.verdict is None for case in cases),
+            verdicts,
+            validated=counted["validated"],
+            rejected=counted["rejected"],
+            undecided=counted.total() - counted["validated"] - counted["rejected"],
             fetched=pages.fetched,
             now=pages.now,
             stopped=pages.stopped,
