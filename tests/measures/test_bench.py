@@ -11,7 +11,7 @@ import pytest
 from undust.crawl import read
 from undust.measures import Truth
 from undust.measures.cases import Case, cases, truth_beside
-from undust.measures.papers import reprint
+from undust.measures.papers import page, reprint
 from undust.measures.quality import pooled_table, quality, site_table, transfer, transfer_table
 from undust.measures.speed import Timing, cpu
 from undust.measures.table import table
@@ -71,7 +71,8 @@ def test_pooled_and_transfer_tables() -> None:
 
 
 def test_papers_print_every_table_and_figure() -> None:
-    text = "\n".join(reprint([case()], learn))
+    parts = list(reprint([case()], learn))
+    text = "\n".join(part for part in parts if isinstance(part, str))
     for part in (
         *(f"W Table {n}" for n in (1, 2, 3, 4)),
         *(f"W Figure {n}" for n in (5, 6, 8)),
@@ -82,6 +83,8 @@ def test_papers_print_every_table_and_figure() -> None:
     assert max(map(len, text.splitlines())) <= 140
     deployed = next(line for line in text.splitlines() if line.startswith("undust auto"))
     assert deployed.split() == ["undust", "auto", "2", "66.7", "0.0000", "0"]
+    html = "\n".join(page(parts))
+    assert html.count("<svg") == html.count("</svg>") == 9 and "L Figure 12" in html and "src=" not in html
 
 
 def test_speed_grows_as_it_does() -> None:

@@ -27,6 +27,7 @@ KINDS = ("quality", "papers", "speed")
 @click.option("--learner", "learners", multiple=True, help="quality: only these learners (repeatable).")
 @click.option("--no-peers", is_flag=True, help="quality: undust's learners only.")
 @click.option("--seed", default=1, show_default=True, help="Of every random draw.")
+@click.option("--html", type=click.Path(dir_okay=False), help="papers: also as one page with charts.")
 @click.option("--json", "as_json", is_flag=True, help="quality: a JSON record a line instead of tables.")
 def command(
     arguments: tuple[str, ...],
@@ -34,6 +35,7 @@ def command(
     learners: tuple[str, ...],
     no_peers: bool,
     seed: int,
+    html: str | None,
     as_json: bool,
 ) -> None:
     """Print the papers' tables and figures and ours, on labelled pages.
@@ -55,10 +57,7 @@ def command(
         if kind == "quality":
             print_quality(data, learners, not no_peers, seed, as_json)
         elif kind == "papers":
-            from undust.measures.papers import reprint
-
-            for line in reprint(data, _learn, seed):
-                click.echo(line)
+            print_papers(data, seed, html)
         else:
             from undust.measures.speed import speed, speed_table
 
@@ -114,6 +113,21 @@ def print_quality(data: list[Case], learners: Iterable[str], peers: bool, seed: 
         ]
         _print(quality.pooled_table(found), as_json, ())
         _print(quality.transfer_table(own, others), as_json, (r.to_dict() for r in others))
+
+
+def print_papers(data: list[Case], seed: int, html: str | None) -> None:
+    """Tables and figures as text; with a file as a page too, in which the figures are drawn."""
+    from undust.files import replacing
+    from undust.measures.papers import page, reprint
+
+    parts = []
+    for part in reprint(data, _learn, seed):
+        parts.append(part)
+        if isinstance(part, str):
+            click.echo(part)
+    if html:
+        with replacing(html) as file:
+            file.write("\n".join(page(parts)).encode("utf-8", "replace"))
 
 
 def _print(lines: Iterator[str], as_json: bool, records: Iterable[dict[str, Any]]) -> None:

@@ -19,6 +19,7 @@ from undust.likeness import Site, split_sites
 from undust.likeness.seen import integers
 from undust.measures.cases import Case
 from undust.measures.metrics import Measures, measure, numbered
+from undust.measures.papers.curves import Curves
 from undust.measures.papers.labelled import SMALLEST, Learn, hosts_of
 from undust.measures.splits import Split, two_logs
 from undust.measures.table import Cell, percent, table
@@ -90,7 +91,7 @@ class Study:
         return measure(numbered(keys), self.case.truth.cluster[self.split.test])
 
 
-def dust(data: Sequence[Case], learn: Learn | None = None, seed: int = 1) -> Iterator[str]:
+def dust(data: Sequence[Case], learn: Learn | None = None, seed: int = 1) -> Iterator[str | Curves]:
     """T and W on each case."""
     studies = [Study(case, two_logs(case, seed)) for case in data]
     for part in (data_sets, redundancies, valid_rules, reduction):
@@ -180,7 +181,7 @@ def reduction(studies: Sequence[Study], learn: Learn | None = None) -> Iterator[
     yield from table(header, [row[: len(header)] + [None] * (len(header) - len(row)) for row in rows])
 
 
-def precisions(studies: Sequence[Study]) -> Iterator[str]:
+def precisions(studies: Sequence[Study]) -> Iterator[str | Curves]:
     """W Figure 5, T Figures 6.1 to 6.3."""
     yield "W Figure 5 (T 6.1-6.3): precision at k of the likely rules, with and without the similarity filter"
     paper: list[list[Cell]] = [
@@ -201,9 +202,10 @@ def precisions(studies: Sequence[Study]) -> Iterator[str]:
                 ]
             )
     yield from table(["k", *map(str, AT), "all"], rows)
+    yield Curves.of("W Figure 5: precision at k", ["k", *map(str, AT)], [row[:-1] for row in rows])
 
 
-def needed(studies: Sequence[Study]) -> Iterator[str]:
+def needed(studies: Sequence[Study]) -> Iterator[str | Curves]:
     """W Figure 6, T Figure 6.4."""
     yield "W Figure 6 (T 6.4): of the rules valid with N validations, the share valid with 100"
     rows: list[list[Cell]] = [["paper: 8 logs", None, None, None, None, "1.0", "1.0", "1.0"]]
@@ -221,6 +223,7 @@ def needed(studies: Sequence[Study]) -> Iterator[str]:
             ]
         )
     yield from table(["N", *map(str, COUNTS)], rows)
+    yield Curves.of("W Figure 6: share of the rules valid with N validations", ["N", *map(str, COUNTS)], rows)
 
 
 def where_duplicates_go(studies: Sequence[Study]) -> Iterator[str]:

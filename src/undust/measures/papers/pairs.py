@@ -21,6 +21,7 @@ from undust.learners.view import View
 from undust.likeness import Site
 from undust.measures.cases import Case
 from undust.measures.metrics import Measures, micro
+from undust.measures.papers.curves import Curves
 from undust.measures.papers.labelled import Learn, applied, half, hard, labelled_sites, sizes
 from undust.measures.table import Cell, percent, table
 from undust.rules import Rule
@@ -103,7 +104,7 @@ class Learned:
         return sum(s.coverage >= coverage for _, scored in self.sites for s in scored)
 
 
-def pairs(data: Sequence[Case], learn: Learn | None = None, seed: int = 1) -> Iterator[str]:
+def pairs(data: Sequence[Case], learn: Learn | None = None, seed: int = 1) -> Iterator[str | Curves]:
     """K on all the data together."""
     sites = list(labelled_sites(data))
     split = [half(site, seed) for site in sites]
@@ -265,7 +266,7 @@ def by_coverage(method: Learned) -> Iterator[str]:
     yield from table([f"here, as published ({urls:,} URLs)", *header[1:]], rows)
 
 
-def cluster_sizes(sites: Sequence[Site]) -> Iterator[str]:
+def cluster_sizes(sites: Sequence[Site]) -> Iterator[str | Curves]:
     """K Figure 1."""
     yield "K Figure 1: sizes of duplicate clusters (paper: a power law, sizes 1 to 1e8, counts 1 to 1e12)"
     every = np.concatenate(
@@ -276,21 +277,25 @@ def cluster_sizes(sites: Sequence[Site]) -> Iterator[str]:
     bounds = 2 ** np.arange(int(np.log2(every.max())) + 2)
     counts = [int(((every >= a) & (every < b)).sum()) for a, b in pairwise(bounds)]
     exponent = 1 + len(every) / np.log(every / 0.5).sum()
-    yield from table(["size from", *(f"{b:,}" for b in bounds[:-1])], [["here: clusters", *counts]])
+    header = ["size from", *(f"{b:,}" for b in bounds[:-1])]
+    rows: list[list[Cell]] = [["here: clusters", *counts]]
+    yield from table(header, rows)
     yield f"A power law fitted to them has the exponent {exponent:.2f}; the largest cluster has {every.max():,} URLs."
+    logs: list[Cell] = [f"{np.log10(n):.2f}" if n else None for n in counts]
+    yield Curves.of("K Figure 1: sizes of clusters (log 10 of how many)", header, [["here", *logs]])
 
 
-def cumulative_coverage(method: Learned) -> Iterator[str]:
+def cumulative_coverage(method: Learned) -> Iterator[str | Curves]:
     """K Figure 3."""
     yield "K Figure 3: URLs covered by the best n rules, counted for each rule, in % of the URLs"
     coverage = np.sort([s.coverage for _, scored in method.sites for s in scored])[::-1]
     urls = max(sum(int(hard(site).sum()) for site, _ in method.sites), 1)
     at = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if n < len(coverage)]
     at.append(len(coverage))
-    yield from table(
-        ["rules", *(f"{n:,}" for n in at)],
-        [["here", *(percent(float(coverage[:n].sum()) / urls, 0) for n in at)]],
-    )
+    header = ["rules", *(f"{n:,}" for n in at)]
+    rows: list[list[Cell]] = [["here", *(percent(float(coverage[:n].sum()) / urls, 0) for n in at)]]
+    yield from table(header, rows)
+    yield Curves.of("K Figure 3: coverage of the best n rules, % of the URLs", header, rows)
     few = int((coverage < COVERAGES[0]).sum())
     yield (
         f"{few:,} of {len(coverage):,} rules cover fewer than 10 URLs (paper: such rules add little; all 100 K rules "

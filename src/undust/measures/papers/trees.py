@@ -17,6 +17,7 @@ from undust.learners.rewrite import Rewrite
 from undust.likeness import Site
 from undust.measures.cases import Case
 from undust.measures.metrics import Measures, macro, micro
+from undust.measures.papers.curves import Curves
 from undust.measures.papers.labelled import Learn, applied, fifth, hard, labelled_sites, sizes
 from undust.measures.table import Cell, percent, table
 from undust.selection.deployment import STRATEGIES, raw_links
@@ -74,7 +75,7 @@ class Study:
         return known
 
 
-def trees(data: Sequence[Case], learn: Learn | None = None, seed: int = 1) -> Iterator[str]:
+def trees(data: Sequence[Case], learn: Learn | None = None, seed: int = 1) -> Iterator[str | Curves]:
     """L on all the data together."""
     studies = [study(site, seed) for site in labelled_sites(data)]
     if not studies:
@@ -186,17 +187,19 @@ def times(studies: Sequence[Study]) -> Iterator[str]:
     )
 
 
-def qualified_rates(studies: Sequence[Study]) -> Iterator[str]:
+def qualified_rates(studies: Sequence[Study]) -> Iterator[str | Curves]:
     """L Figure 10."""
     yield "L Figure 10: qualified rate % by fpr_max (paper: the tree is above both at most thresholds)"
     rows: list[list[Cell]] = []
     for name in LEARNERS:
         rates = np.array([rate for s in studies for rate in s.raw[name].rates])
         rows.append([name, *(percent(float((rates <= t).mean())) if len(rates) else "-" for t in WIDE)])
-    yield from table(["fpr_max", *(f"{t:g}" for t in WIDE)], rows)
+    header = ["fpr_max", *(f"{t:g}" for t in WIDE)]
+    yield from table(header, rows)
+    yield Curves.of("L Figure 10: qualified rate %", header, rows)
 
 
-def curves(studies: Sequence[Study]) -> Iterator[str]:
+def curves(studies: Sequence[Study]) -> Iterator[str | Curves]:
     """L Figures 11 and 12."""
     found = {
         (learner, strategy, t): [s.at(learner, strategy, t)[1] for s in studies]
@@ -216,5 +219,7 @@ def curves(studies: Sequence[Study]) -> Iterator[str]:
                     value = getattr(micro(here), rate) if average == "micro" else macro(here)[rate]
                     row.append(percent(value))
                 rows.append(row)
-            yield from table(["fpr_max", *(f"{t:g}" for t in THRESHOLDS)], rows)
+            header = ["fpr_max", *(f"{t:g}" for t in THRESHOLDS)]
+            yield from table(header, rows)
+            yield Curves.of(f"L Figure {figure}: {what} rate %, {average} average", header, rows)
             paper = "as above"
