@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from undust.learners.build_tree import MAYBE, REST, Node
+from undust.learners.build_tree import ANY, MAYBE, REST, Node
 from undust.learners.duplicate_nodes import Twins
 from undust.learners.sample import Conditions, Operation, Operations, Pairs, Proof, Sample, prove
 
@@ -25,7 +25,7 @@ class Candidate(NamedTuple):
     target: Node
     when: Conditions
     ops: Operations
-    proof: Proof
+    proof: Proof = Proof(0, 0, 0, 0, 0)
 
     @property
     def ignored(self) -> Operations:
@@ -51,16 +51,20 @@ class Options(NamedTuple):
     cover: bool = True
     at_most: int | None = 5_000  # URLs on which a candidate is tried
 
+    def holds(self, candidate: Candidate) -> bool:
+        return candidate.rate(by_url=self.by_url) <= self.max_fpr
+
 
 def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iterator[Candidate]:
     """One raw rule for each pair of duplicate nodes that changes a URL and merges two.
 
     `repair`: while a rule makes too many wrong pairs, the ignored key without which it makes least is left as
-    it is: one key that matters need not cost the others. `widen`: where the rule holds without the absences
-    that were decided on the way to the source, it is not bound to them. `cover`: where a rule holds, none is
-    tried from the nodes below its source to the same target. `twins` come in preorder of their sources.
+    it is: one key that matters need not cost the others. `widen`: a rule is freed of conditions without which it
+    holds. `cover`: where a rule holds, none is tried from the nodes below its source to the same target, nor the
+    same one under narrower conditions. `twins` come in preorder of their sources.
     """
     holds: dict[int, list[Node]] = {}  # target -> sources from which a rule leads to it
+    known: dict[frozenset[tuple[int, Operation]], list[Conditions]] = {}  # operations -> where they hold
     for s, t, *_ in twins:
         if options.cover and s is not t and any(above.above(s) for above in holds.get(t.id, ())):
             continue
@@ -69,20 +73,19 @@ def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iter
             ops = {key: op for key, op in ops.items() if op.kind == "ignore"}
         if not ops:
             continue
-        raw = _proved(sample, s, t, without_ignored(sample, t, ops, options.optional), options)
-        while options.repair and raw.rate(by_url=options.by_url) > options.max_fpr:
-            spare = [key for key in raw.ignored if s.pattern[key] != 0]
-            if not spare or len(raw.ops) < 2:
-                break
-            less = [{k: op for k, op in raw.ops.items() if k != key} for key in spare]
-            tries = [_proved(sample, s, t, ops, options) for ops in less]
-            raw = min(tries, key=lambda one: (one.proof.fpr + one.proof.wrong_share, -one.proof.merged))
-        if options.widen and raw.rate(by_url=options.by_url) <= options.max_fpr:
-            wide = _proved(sample, s, t, raw.ops, options, bound=False)
-            if wide.rate(by_url=options.by_url) <= options.max_fpr and wide.proof.merged >= raw.proof.merged:
-                raw = wide
-        if s is not t and raw.rate(by_url=options.by_url) <= options.max_fpr:
-            holds.setdefault(t.id, []).append(s)
+        ops = without_ignored(sample, t, ops, options.optional)
+        when = conditions(sample, s, ops)
+        if options.cover and any(_covers(wide, when) for wide in known.get(frozenset(ops.items()), ())):
+            continue
+        raw = _proved(sample, Candidate(s, t, when, ops), options)
+        if options.repair:
+            raw = _repaired(sample, raw, options)
+        if options.holds(raw):
+            if options.widen:
+                raw = _widened(sample, raw, options)
+            known.setdefault(frozenset(raw.ops.items()), []).append(raw.when)
+            if s is not t:
+                holds.setdefault(t.id, []).append(s)
         if raw.proof.pairs:
             yield raw
 
@@ -106,16 +109,45 @@ def conditions(sample: Sample, s: Node, ops: Operations, *, bound: bool = True) 
     return when
 
 
-def _proved(
-    sample: Sample, s: Node, t: Node, ops: Operations, options: Options, *, bound: bool = True
-) -> Candidate:
+def _covers(wide: Conditions, narrow: Conditions) -> bool:
+    """Whether URLs that meet the narrow conditions meet the wide ones too."""
+    return all(
+        narrow.get(key) == code or (code == ANY and narrow.get(key, 0) > 0) for key, code in wide.items()
+    )
+
+
+def _repaired(sample: Sample, raw: Candidate, options: Options) -> Candidate:
+    """The candidate with as few ignored keys left as they are as are needed for the rule to hold."""
+    while not options.holds(raw):
+        spare = [key for key in raw.ignored if raw.source.pattern[key] != 0]
+        if not spare or len(raw.ops) < 2:
+            break
+        tries = []
+        for key in spare:
+            ops = {k: op for k, op in raw.ops.items() if k != key}
+            tries.append(_proved(sample, raw._replace(ops=ops), options))
+        raw = min(tries, key=lambda one: (one.proof.fpr + one.proof.wrong_share, -one.proof.merged))
+    return raw._replace(when=conditions(sample, raw.source, raw.ops))
+
+
+def _widened(sample: Sample, raw: Candidate, options: Options) -> Candidate:
+    """The candidate under as few conditions as it holds with: first the absences, then one value after the other."""
+    wide = _proved(sample, raw._replace(when=conditions(sample, raw.source, raw.ops, bound=False)), options)
+    if options.holds(wide) and wide.proof.merged >= raw.proof.merged:
+        raw = wide
+    for key in [key for key, code in raw.when.items() if code > 0 and key not in raw.ops]:
+        wide = _proved(sample, raw._replace(when={**raw.when, key: ANY}), options)
+        if options.holds(wide) and wide.proof.merged > raw.proof.merged:
+            raw = wide
+    return raw
+
+
+def _proved(sample: Sample, raw: Candidate, options: Options) -> Candidate:
     """The candidate, run on all URLs that meet its conditions; the target's own are brought to its form."""
-    when = conditions(sample, s, ops, bound=bound)
-    raw = Candidate(s, t, when, ops, Proof(0, 0, 0, 0, 0))
-    rows = sample.matching(s, when)
-    parts = [(rows, ops)]
-    if s is not t and raw.ignored:
-        own = sample.matching(t, conditions(sample, t, raw.ignored))
+    rows = sample.matching(raw.source, raw.when)
+    parts = [(rows, raw.ops)]
+    if raw.source is not raw.target and raw.ignored:
+        own = sample.matching(raw.target, conditions(sample, raw.target, raw.ignored))
         covered = sample.none.copy()
         covered[rows] = True
         parts.append((own[~covered[own]], raw.ignored))

@@ -132,7 +132,8 @@ class PatternTree(Learner):
                 max_salient=self.max_salient,
                 frequencies=self.frequencies,
             )
-            yield Grown(site, tree, Sample(tree, cluster, site.alive), Writer(tree, site.urls.tolist()))
+            sample = Sample(tree, cluster, site.alive)
+            yield Grown(site, tree, sample, Writer(sample, site.urls.tolist()))
 
     def twins(self, grown: Grown) -> list[Twins]:
         """Duplicate nodes, at most `max_pairs` of them, those with most URLs in common."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from undust.learners.build_tree import MAYBE, REST, Node, Tree
+from undust.learners.build_tree import MAYBE, REST, Node
 from undust.learners.node_rules import Candidate
-from undust.learners.sample import Conditions, Operation, Operations
+from undust.learners.sample import Operation, Sample
 from undust.rules import escape
 from undust.rules.rule import Action, Condition
 from undust.url import Key, common_type, field_name, parse, query_separator, split_key, split_query
@@ -28,13 +28,13 @@ class Writer:
     is one pattern, so the number of its segments counts.
     """
 
-    def __init__(self, tree: Tree, urls: Sequence[str]) -> None:
-        self.tree = tree
+    def __init__(self, sample: Sample, urls: Sequence[str]) -> None:
+        self.sample = sample
+        self.tree = sample.tree
         self.urls = urls
-        self.kinds = [Key(REST) if key == REST else split_key(key) for key in tree.keys]
+        self.kinds = [Key(REST) if key == REST else split_key(key) for key in self.tree.keys]
         self.path = [k for k, kind in enumerate(self.kinds) if kind.kind == "path"]
         self.path.sort(key=lambda k: self.kinds[k].position or 0)
-        self._types: dict[tuple[int, int], str | None] = {}
         self._orders: dict[int, tuple[tuple[str, ...], str]] = {}
 
     @property
@@ -47,17 +47,17 @@ class Writer:
         s, t, ops = candidate.source, candidate.target, candidate.ops
         if any(self.kinds[k].kind == REST for k in ops):
             return None
-        do = self._path_actions(s, t, ops)
+        do = self._path_actions(candidate)
         if do is None:
             return None
-        when = self.conditions(s, candidate.when)
+        when = self.conditions(candidate)
         for k, op in ops.items():
             if self.kinds[k].kind != "path":
                 action = self._action(s, k, op)
                 if action is _IMPOSSIBLE:
                     return None
                 do[self.tree.keys[k]] = action
-        whole = self._whole_query(s, t, ops) if s is not t else None
+        whole = self._whole_query(candidate) if s is not t else None
         if whole is not None:
             names, query = whole
             do = {key: action for key, action in do.items() if not key.startswith("query[")} | {
@@ -67,57 +67,56 @@ class Writer:
             when["names"] = names
         return when, do
 
-    def conditions(self, s: Node, codes: Conditions) -> dict[str, Condition]:
-        """Conditions on codes in the words of the rule language."""
+    def conditions(self, candidate: Candidate) -> dict[str, Condition]:
+        """A candidate's conditions in the words of the rule language."""
         when: dict[str, Condition] = {}
         everywhere = self.tree.nodes[0].pattern
-        path = self.path_pattern(s)
+        path = self.path_pattern(candidate)
         if path is not None:
             when["path"] = path
         # Where one position is absent, so are those farther out: the nearest absence says it all.
-        beyond = [k for k in self.path if codes.get(k) == 0]
+        beyond = [k for k in self.path if candidate.when.get(k) == 0]
         beyond = [k for k in beyond if k != min(beyond, key=lambda k: abs(self.kinds[k].position or 0))]
-        for k, code in codes.items():
+        for k, code in candidate.when.items():
             of_path = self.kinds[k].kind == "path"
             if everywhere[k] >= 0 or (of_path and path is not None) or k in beyond:
                 continue
             if code == 0:
                 when[self.tree.keys[k]] = None
-            elif (text := self._piece(s, k)) is not None:
+            elif (text := self._piece(candidate, k)) is not None:
                 when[self.tree.keys[k]] = text
         return when
 
-    def path_pattern(self, node: Node) -> str | None:
+    def path_pattern(self, candidate: Candidate) -> str | None:
         """The whole path as one pattern; None when the number of segments varies."""
         pieces = []
         for k in self.path:
-            code = node.pattern[k]
+            code = candidate.when.get(k, MAYBE)
             if code == MAYBE:
                 return None
             if code != 0:
-                piece = self._piece(node, k)
+                piece = self._piece(candidate, k)
                 if piece is None:
                     return None
                 pieces.append(piece)
-        if not pieces or any(k.kind == "matrix" and node.pattern[i] != 0 for i, k in enumerate(self.kinds)):
-            return None
-        return "/" + "/".join(pieces)
+        matrix = any(
+            k.kind == "matrix" and candidate.source.pattern[i] != 0 for i, k in enumerate(self.kinds)
+        )
+        return "/" + "/".join(pieces) if pieces and not matrix else None
 
-    def _piece(self, node: Node, k: int) -> str | None:
+    def _piece(self, candidate: Candidate, k: int) -> str | None:
         """A key's value or group; None for a path segment that is empty now and then."""
-        code = int(node.pattern[k])
+        code = candidate.when[k]
         if code > 0:
             return escape(self._value(k, code))
-        if (node.id, k) not in self._types:
-            column = self.tree.columns[k]
-            seen = np.unique(column.codes[self.tree.rows(node)]).tolist()
-            values = [column.values[code] or "" for code in seen]
-            found = common_type(values[:20])
-            found = common_type(values) if found in _TYPES else "any"
-            group = "{:" + found + "}" if found in _TYPES else "{}"
-            empty = self.kinds[k].kind not in ("query", "matrix") and "" in values
-            self._types[node.id, k] = None if empty else group
-        return self._types[node.id, k]
+        rows = self.sample.matching(candidate.source, candidate.when)
+        column = self.tree.columns[k]
+        values = [column.values[code] or "" for code in np.unique(column.codes[rows]).tolist()]
+        found = common_type(values[:20])
+        found = common_type(values) if found in _TYPES else "any"
+        if self.kinds[k].kind not in ("query", "matrix") and "" in values:
+            return None
+        return "{:" + found + "}" if found in _TYPES else "{}"
 
     def _value(self, k: int, code: int) -> str:
         value = self.tree.columns[k].values[code]
@@ -140,27 +139,28 @@ class Writer:
             return _IMPOSSIBLE
         return text
 
-    def _path_actions(self, s: Node, t: Node, ops: Operations) -> dict[str, Action] | None:
+    def _path_actions(self, candidate: Candidate) -> dict[str, Action] | None:
         """Segments that are there before and after are set one by one; else the path is written whole."""
+        s, t, ops = candidate.source, candidate.target, candidate.ops
         changed = [k for k in self.path if k in ops]
         if not changed:
             return {}
         if all(s.pattern[k] not in (0, MAYBE) and self._writes(ops[k]) for k in changed):
             return {self.tree.keys[k]: self._action(s, k, ops[k]) for k in changed}
-        if self.path_pattern(t) is None or self.path_pattern(s) is None:
+        if (
+            any(MAYBE in (s.pattern[k], t.pattern[k]) for k in self.path)
+            or self.path_pattern(candidate) is None
+        ):
             return None
-        pieces = []
-        for k in self.path:
-            piece = self._after(s, k, ops.get(k))
-            if piece is not None:
-                pieces.append(piece)
-        return {"path": "/" + "/".join(pieces)}
+        pieces = [self._after(candidate, k) for k in self.path]
+        return {"path": "/" + "/".join(piece for piece in pieces if piece is not None)}
 
-    def _after(self, s: Node, k: int, op: Operation | None) -> str | None:
+    def _after(self, candidate: Candidate, k: int) -> str | None:
         """The template of a key's value after the rule; None: the key is gone."""
+        op = candidate.ops.get(k)
         if op is not None and op.kind == "replace":
             return "{" + self.tree.keys[op.value] + "}"
-        code = int(s.pattern[k]) if op is None else op.value
+        code = int(candidate.when.get(k, candidate.source.pattern[k])) if op is None else op.value
         if code == 0:
             return None
         return escape(self._value(k, code)) if code > 0 else "{" + self.tree.keys[k] + "}"
@@ -169,12 +169,13 @@ class Writer:
     def _writes(op: Operation) -> bool:
         return op.kind == "replace" or op.value != 0
 
-    def _whole_query(self, s: Node, t: Node, ops: Operations) -> tuple[tuple[str, ...], str] | None:
+    def _whole_query(self, candidate: Candidate) -> tuple[tuple[str, ...], str] | None:
         """The query written at once, in the order the target has it, where changes one by one would miss it.
 
         A field that is added stands at the end, and those that stay keep the source's order: it may be another
         URL than the one that is meant. The set of fields must be known on both sides.
         """
+        s, t = candidate.source, candidate.target
         fields = [k for k, kind in enumerate(self.kinds) if kind.kind == "query"]
         if any(MAYBE in (s.pattern[k], t.pattern[k]) for k in fields):
             return None
@@ -182,7 +183,7 @@ class Writer:
             return None
         of_name = {self.kinds[k].name or "": k for k in fields}
         names, separator = self._order(t)
-        after = {name: self._after(s, k, ops.get(k)) for name, k in of_name.items()}
+        after = {name: self._after(candidate, k) for name, k in of_name.items()}
         before = [name for name in self._order(s)[0] if after.get(name) is not None]
         if before == list(names) or any(after.get(name) is None for name in names):
             return None
