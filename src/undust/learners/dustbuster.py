@@ -244,7 +244,7 @@ class _Writer:
 
     def _rule(self, a: str, b: str, long: Ints, short: Ints, support: int) -> Rule | None:
         chosen, source, target = self._direction(a, b, long, short)
-        if self._never_works(chosen, support):
+        if self._never_works(chosen, support) or chosen.refuted(self.similar.hopeless):
             return None
         start, end = source[:1] == "^" == target[:1], source[-1:] == "$" == target[-1:]
         swap = {

@@ -61,6 +61,11 @@ class LikelySimilar:
         return epsilon if self._labels is not None else max(epsilon, SIZE_TOLERANCE)
 
     @property
+    def hopeless(self) -> float:
+        """Share of unlike pairs beyond which a rule is not even likely."""
+        return 0.5 if self._labels is not None else 0.75
+
+    @property
     def always(self) -> bool:
         """Whether nothing is known, so that every two pages pass."""
         return self._labels is None and not self._sizes
