@@ -171,7 +171,8 @@ def _account(chosen: Selection) -> dict[str, Any]:
     return {
         "forms": int(known.sum()),
         "contents": len(clusters),
-        "lost": chosen.lost,
+        "lost": round(chosen.lost, 2),
+        "noise": round(chosen.noise, 4),
         "unexplained": _unexplained(view, set(clusters[count > 1].tolist())),
     }
 

@@ -201,7 +201,7 @@ def changes(u: Form, v: Form) -> list[Proposal]:
     >>> changes(("http://x", "/s", ("t=1", "sid=9")), ("http://x", "/s", ("t=1",)))[0]
     ((), (('query[sid]', None),))
     >>> changes(("http://x", "/i.php", ("title=Foo",)), ("http://x", "/wiki/Foo", ()))[0]
-    ((('path', '/i.php'), ('query[title]', '{a:rest}')), (('path', '/wiki/{a|decode}'), ('query[title]', None)))
+    ((('path', '/i.php'), ('query[title]', '{a:rest}')), (('path', '/wiki/{a}'), ('query[title]', None)))
     """
     if u[0] != v[0]:
         return _other_origin(u[0], v[0]) if u[1:] == v[1:] else []
@@ -233,7 +233,6 @@ def _same_path(u: Form, here: list[str], there: list[str]) -> list[Proposal]:
         out.append(((), do))
     else:
         out.append((tuple((f"query[{n}]", "{:rest}") for n in sorted(names)), do))
-        out += _none_of(names)
     if not others:
         values = {field_name(f): escape(field_value(f) or "") for f in here}
         out.append((tuple((f"query[{n}]", values[n]) for n in sorted(values)), do))
@@ -388,11 +387,38 @@ def _template(conversions: str) -> Template:
 def _moved(u: Form, v: Form, here: list[str], there: list[str]) -> list[Proposal]:
     """Values that stand in the query here and in the path there, or the other way round."""
     out: list[Proposal] = []
+    if here and there and len(here) <= 3 and len(there) <= 3:
+        out += _other_script(u[1], v[1], here, there)
     if here and len(here) <= 3:
         out += _query_to_path(u[1], v[1], here, there)
     if there and len(there) <= 3:
         out += _path_to_query(u[1], v[1], here, there)
     return out
+
+
+def _other_script(path: str, target: str, here: list[str], there: list[str]) -> list[Proposal]:
+    """`print.php?id=7` for `view.php?t=7`: another script shows the same under another name of the parameter."""
+    names = {f: field_name(f) for f in (*here, *there)}
+    if len(set(names.values())) < len(names) or len(here) > 8:
+        return []
+    when = [("path", escape(path))]
+    do: list[tuple[str, Any]] = [("path", escape(target))]
+    group: dict[str, str] = {}
+    for field in here:
+        value = field_value(field) or ""
+        moved = bool(value) and any(field_value(f) == value for f in there)
+        if moved and value not in group:
+            group[value] = chr(ord("a") + len(group))
+            when.append((f"query[{names[field]}]", f"{{{group[value]}:rest}}"))
+        else:
+            when.append((f"query[{names[field]}]", escape(value)))
+        do.append((f"query[{names[field]}]", None))
+    if not group:
+        return []
+    for field in there:
+        value = field_value(field) or ""
+        do.append((f"query[{names[field]}]", f"{{{group[value]}}}" if value in group else escape(value)))
+    return [(tuple(sorted(when)), tuple(do))]
 
 
 def _query_to_path(path: str, target: str, here: list[str], there: list[str]) -> list[Proposal]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from undust.selection.trial import Trial, trial
 ROUNDS = 14
 PLAUSIBLE = 3  # true merges from which a proposal that is turned down is worth a word
 LOOKED_AT = 3000  # changed URLs explained to see which rules are at work
+BEYOND_DOUBT = 14.0  # prior strength of rules by which the labels' own errors are measured
 SMALL = 0.15  # share of the round's best below which a candidate waits
 MAX_RULES = 30
 
@@ -33,8 +35,9 @@ class Selection:
 
     rules: list[Rule] = field(default_factory=list)
     rejected: dict[str, tuple[int, Rule, str]] = field(default_factory=dict)  # id -> true merges, rule, why
-    lost: int = 0
+    lost: float = 0.0  # contents, beyond what wrong labels alone would make of it
     view: View | None = None
+    noise: float = 0.0  # share of the merges of rules beyond doubt that the labels deny
 
     def reject(self, t: Trial, why: str) -> None:
         """Remember a proposal that had something for it, and what was against it."""
@@ -59,10 +62,10 @@ def select(
     log: Callable[[str], None] = lambda _: None,
 ) -> Selection:
     """Choose rules for a site; `risk` is the share of distinct contents that may be lost."""
-    bar = bar or Bar()
     view = View(site)
     view.semicolons = _takes_semicolons(view)
-    chosen = Selection(view=view)
+    chosen = Selection(view=view, noise=noise_of(view))
+    bar = (bar or Bar()).allowing(chosen.noise)
     budget = risk * view.clusters
     idle: dict[str, int] = {}  # proposals that brought nothing: they are tried again only with more votes
     for turn in range(ROUNDS):
@@ -92,26 +95,51 @@ def confirm(site: Site, sampled: Selection, *, risk: float = 0.001, bar: Bar | N
 
     A rule keeps its place if it holds there as well; its evidence becomes that of all pages.
     """
-    bar = bar or Bar()
+    bar = (bar or Bar()).allowing(sampled.noise)
     view = View(site)
     budget = risk * view.clusters
-    chosen = Selection(rejected=dict(sampled.rejected), view=view)
+    chosen = Selection(rejected=dict(sampled.rejected), view=view, noise=sampled.noise)
     for rule in sampled.rules:
         t = trial(rule, view)
         if t is None or not t.merges:
             continue
         bad = int(t.bad.sum())
-        if bad > bar.impurity * (t.merges + bad) or chosen.lost + t.lost > budget:
+        lost = _lost(t, chosen.noise)
+        if bad > bar.impurity * (t.merges + bad) or (lost and chosen.lost + lost > budget):
             chosen.reject(t, f"held on a sample, not on the whole site: {_against(t)}")
             continue
         clusters = [len(np.unique(view.cluster[t.source[mask]])) for mask in (t.good, t.bad)]
         low = wilson_lower(clusters[0] + strength(rule), sum(clusters) + strength(rule))
         seen = replace(_evidence(t, low), level=rule.evidence.level)
         chosen.rules.append(replace(rule, evidence=seen, examples=_examples(t)))
-        chosen.lost += t.lost
+        chosen.lost += lost
         view = view.rewritten(canonicalizer(site, chosen.rules).map)
     chosen.view = view
     return chosen
+
+
+def noise_of(view: View) -> float:
+    """How often the labels deny what cannot be doubted: an estimate of the share of wrong labels.
+
+    Parameters that carry who asks or whence are dropped from every URL; those of them that are right four times
+    out of five are taken to be right always, and what the labels say against them to be the labels' error.
+    """
+    good = bad = 0
+    for name in view.values:
+        rule = Rule(do={f"query[{name}]": None}) if name and "]" not in name else None
+        if rule is None or strength(rule) < BEYOND_DOUBT:
+            continue
+        t = trial(rule, view)
+        if t is not None and t.merges >= 10 and int(t.bad.sum()) <= 0.25 * t.merges:
+            good += t.merges
+            bad += int(t.bad.sum())
+    return bad / (good + bad) if good + bad >= 30 else 0.0
+
+
+def _lost(t: Trial, noise: float) -> float:
+    """Contents a rule would lose, beyond what wrong labels alone would make of its merges."""
+    expected = noise * len(t.source)
+    return max(0.0, t.lost - expected - 2 * sqrt(expected))
 
 
 def _takes_semicolons(view: View) -> bool:
@@ -154,7 +182,7 @@ def _take(
     """
     ranked = sorted(
         tried.values(),
-        key=lambda c: (-c.merges, "substitute" in c.rule.do, c.conditions, c.changed, c.rule.id),
+        key=lambda c: (-_weight(c), _plainness(c.rule), c.conditions, c.changed, c.rule.id),
     )
     known = {r.id for r in chosen.rules}
     merged = np.arange(view.n)  # forms united by the rules of this round
@@ -162,7 +190,7 @@ def _take(
     floor = 0.0
     any_taken = False
     for c in ranked:
-        if len(chosen.rules) >= max_rules or c.merges < floor:
+        if len(chosen.rules) >= max_rules or _weight(c) < floor:
             break
         if c.rule.id in known:
             continue
@@ -172,7 +200,8 @@ def _take(
         fresh = t.good & (merged[t.source] != merged[t.anchor])
         if fresh.sum() < 0.7 * t.merges or _clashes(c.rule, t, written, view.n):
             continue
-        if t.lost and chosen.lost + t.lost > budget:
+        lost = _lost(t, chosen.noise)
+        if lost and chosen.lost + lost > budget:
             chosen.reject(t, f"would lose {t.lost} contents, over the budget of {budget:.1f}; {_against(t)}")
             continue
         rule = replace(
@@ -183,10 +212,10 @@ def _take(
             examples=_examples(t),
         )
         chosen.rules.append(rule)
-        chosen.lost += t.lost
+        chosen.lost += lost
         merged = _unite(merged, t.source[t.good], t.anchor[t.good])
         written.append((_parts_written(rule), t.rows))
-        floor = max(floor, SMALL * t.merges)
+        floor = max(floor, SMALL * _weight(c))
         any_taken = True
         log(
             f"round {turn} +{t.merges:5d} rows={len(t.rows)} bad={int(t.bad.sum())} near={int(t.near.sum())} "
@@ -214,6 +243,19 @@ def _examples(t: Trial, most: int = 3) -> tuple[tuple[str, str], ...]:
     spread = events[np.linspace(0, len(events) - 1, min(most, len(events))).astype(int)]
     urls = t.view.urls
     return tuple((urls[t.source[e]], urls[t.anchor[e]]) for e in spread)
+
+
+def _plainness(rule: Rule) -> int:
+    """Of rules that merge as much, the one a person reads at once: drops, then rewrites of parts, then of text."""
+    if all(v is None for v in rule.do.values()):
+        return 0
+    return 2 if "substitute" in rule.do else 1
+
+
+def _weight(c: Candidate) -> float:
+    """Merges; those of several parameters dropped regardless of each other count less, so that each goes first."""
+    loose = [k for k, v in c.rule.do.items() if v is None and k.startswith("query[") and k not in c.rule.when]
+    return c.merges * (0.3 if len(loose) > 1 and "names" not in c.rule.when else 1.0)
 
 
 def _parts_written(rule: Rule) -> frozenset[str]:

@@ -8,6 +8,7 @@ would have proposed it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,11 @@ from undust.selection.trial import Trial
 from undust.url import field_name
 
 FOLDS = 5
+_NAMED = re.compile(r"\{[A-Za-z_]")  # a group whose text is used
+_READ = re.compile(r"\{(query\[[^\]#|]*\])")  # a parameter whose value is used
+MOST_NOISE = (
+    0.2  # a rule that is denied more often than this is never taken for a true one under wrong labels
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,14 @@ class Bar:
     precision: float = 0.85
     impurity: float = 0.03
     clusters: int = 2
+
+    def allowing(self, noise: float) -> Bar:
+        """The bar where this share of what is right is denied by wrong labels."""
+        return replace(
+            self,
+            impurity=min(MOST_NOISE, self.impurity + 1.5 * noise),
+            precision=max(0.7, self.precision - 1.5 * noise),
+        )
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,9 @@ class Count:
         """Lower bound of precision, clusters for, clusters against - from folds the others would have proposed."""
         g, b = self.good.sum(), self.bad.sum()
         rest_g, rest_b = g - self.good, b - self.bad
-        counts = (rest_g >= min(bar.clusters, 2)) & (rest_b <= bar.impurity * (rest_g + rest_b))
+        counts = (rest_g >= min(bar.clusters, 2)) & (
+            rest_b <= np.maximum(1, bar.impurity * (rest_g + rest_b))
+        )
         good = int(self.good[counts].sum())
         bad = int(b)  # what speaks against a rule always counts
         return wilson_lower(good + prior, good + bad + prior), good, bad
@@ -97,8 +113,12 @@ def _repeated(trial: Trial) -> list[Feature]:
     """A value is taken from a parameter that some URLs repeat: which one is meant is not known."""
     view = trial.view
     out = []
-    for key, condition in trial.rule.when.items():
-        if key.startswith("query[") and isinstance(condition, str) and "{a" in condition:
+    written = " ".join(v for v in trial.rule.do.values() if isinstance(v, str))
+    for key in sorted({k for k in trial.rule.when if k.startswith("query[")} | set(_READ.findall(written))):
+        condition = trial.rule.when.get(key)
+        if "#" not in key and (
+            f"{{{key}" in written or (isinstance(condition, str) and _NAMED.search(condition))
+        ):
             name = key[6:-1]
             codes = np.zeros(view.n, np.int64)
             for row in trial.rows.tolist():
@@ -256,7 +276,7 @@ def refine(trial: Trial, bar: Bar) -> list[Candidate]:
                 continue
             if total_bad > bar.impurity * (merges + total_bad) or count.near > max(2, merges):
                 continue
-            if _downhill(trial, mine):
+            if _downhill(trial, mine) or not _each_alone(rule, trial, mine, bar):
                 continue
             if _mixed(trial, mine, by_name, combo) or not _tested(
                 trial, mine, fs, conditions, by_name, affected, prior
@@ -318,6 +338,29 @@ def _tally(context: Ints, cluster: Ints, fold: Ints, good: Any, bad: Any, near: 
     g, b = distinct(good), distinct(bad)
     m = np.bincount(context[near], minlength=n)
     return [Count(g[i], b[i], int(m[i])) for i in range(n)]
+
+
+def _each_alone(rule: Rule, trial: Trial, mine: Ints, bar: Bar) -> bool:
+    """Of several parameters that go whether or not the others are there, each must be seen not to matter."""
+    names = [
+        k[6:-1] for k, v in rule.do.items() if v is None and k.startswith("query[") and k not in rule.when
+    ]
+    if len(names) < 2 or len(names) != len(rule.do) or "names" in rule.when:
+        return True
+    view = trial.view
+    for name in names:
+        have = view.values.get(name, {})
+        differs = np.array(
+            [
+                have.get(a) != have.get(b)
+                for a, b in zip(trial.source[mine].tolist(), trial.anchor[mine].tolist(), strict=True)
+            ]
+        )
+        good = len(np.unique(view.cluster[trial.source[mine]][differs & trial.good[mine]]))
+        bad = int((differs & trial.bad[mine]).sum())
+        if good < max(bar.clusters, 3) or bad > bar.impurity * (good + bad):
+            return False
+    return True
 
 
 def _downhill(trial: Trial, mine: Ints) -> bool:

@@ -165,8 +165,9 @@ def _events(
         told = np.ones(len(source), bool)
         told[wrong[np.isnan(alike)]] = False
         source, target, group, good, near = (x[told] for x in (source, target, group, good, near))
-    away = _contents(group[~good], view.cluster[source[~good]])
-    close = _contents(group[near], view.cluster[source[near]])
+    # a content counts once however many of its forms would go; near ones are those that are never plainly wrong
+    wrong = np.unique(view.cluster[source[~(good | near)]])
+    close = np.setdiff1d(view.cluster[source[near]], wrong)
     return Trial(
         rule=rule,
         view=view,
@@ -178,11 +179,6 @@ def _events(
         near=near,
         based=fixed[group],
         group=group,
-        lost=away - close,
-        lost_near=close,
+        lost=len(wrong),
+        lost_near=len(close),
     )
-
-
-def _contents(group: Ints, cluster: Ints) -> int:
-    """How many contents would lose a form: distinct pairs of a group and a cluster that is not its own."""
-    return len(np.unique(np.stack([group, cluster], 1), axis=0)) if len(group) else 0
