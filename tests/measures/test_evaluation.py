@@ -102,6 +102,17 @@ def test_sites_add_up_to_the_whole_and_macro_is_their_mean() -> None:
     assert result.macro["reduction"] == (12 / 18 + 0) / 2
 
 
+def test_of_a_log_sizes_are_compared() -> None:
+    seen = [
+        {"url": f"http://{HOST}/p?id={i}{sid}", "status": 200, "size": 100 + i + (i == 5 and sid == "&sid=1")}
+        for i in range(6)
+        for sid in ("", "&sid=1")
+    ]
+    result = evaluate(book(DROP_SID), seen)
+    assert (result.set.all.urls, result.seen, result.forms) == (0, 12, 6)
+    assert (result.sized, result.same_size) == (6, 5)
+
+
 def test_a_truth_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "truth.tsv"
     path.write_text("url\tcluster\tsoft\tevidence\nhttp://a.example/\t3\t1\ttext\n")

@@ -85,6 +85,69 @@ def readable(result: Evaluation) -> Iterator[str]:
     """An evaluation for people."""
     from undust.measures.table import percent, table
 
+    if result.set.all.urls:
+        yield from _figures(result)
+    else:
+        yield f"{result.seen:,} URLs, {result.forms:,} canonical URLs: what they show is not known"
+    if result.unknown:
+        yield f"{result.unknown:,} live URLs of which it is not known what they show"
+    if result.sized and not result.set.all.urls:
+        share = percent(result.same_size / result.sized)
+        yield f"sizes: {share} % of {result.sized:,} merged URLs have the size of what they are merged with"
+    if result.rules:
+        yield ""
+        yield (
+            f"{len(result.rules)} rules, {result.fired} fired, "
+            f"{result.reduction_per_rule:.1f} URLs saved a rule. Each by itself:"
+        )
+        yield from table(
+            ["rule", "covers", "fired", "precision", "merges", "wrong", "lost", "what it does"],
+            [
+                [
+                    r.rule.id,
+                    r.covers,
+                    r.fired,
+                    f"{r.precision:.4f}",
+                    r.alone.true_merges,
+                    r.alone.wrong_merges + r.alone.near_merges,
+                    r.alone.lost,
+                    r.rule.describe(),
+                ]
+                for r in result.rules
+            ],
+            words_last=True,
+        )
+    if len(result.sites) > 1:
+        yield ""
+        sites = sorted(result.sites.items(), key=lambda s: (-s[1].hard.urls, s[0]))
+        rows: list[list[Any]] = [
+            [
+                name,
+                m.urls,
+                percent(m.reduction),
+                percent(m.ceiling),
+                percent(m.reached),
+                f"{m.fpr:.5f}",
+                m.lost,
+            ]
+            for name, m in ((name, spread.hard) for name, spread in sites[:SITES_SHOWN])
+        ]
+        mean = result.macro
+        micro = result.set.hard
+        for name, rates, urls, lost in (
+            ("micro (all URLs as one)", micro.to_dict(), micro.urls, micro.lost),
+            (f"macro (mean of {len(sites)} sites)", mean, None, None),
+        ):
+            shares = [percent(rates[rate]) for rate in ("reduction", "ceiling", "reached")]
+            rows.append([name, urls, *shares, f"{rates['fpr']:.5f}", lost])
+        yield from table(["site", "URLs", "reduction %", "ceiling %", "reached %", "fpr", "lost"], rows)
+        if len(sites) > SITES_SHOWN:
+            yield f"({len(sites) - SITES_SHOWN} smaller sites not shown; --json has them)"
+
+
+def _figures(result: Evaluation) -> Iterator[str]:
+    from undust.measures.table import percent, table
+
     parts = {"soft apart": result.set.hard, "all": result.set.all}
     if result.set.tail is not None:
         parts["tail third"] = result.set.tail
@@ -114,53 +177,3 @@ def readable(result: Evaluation) -> Iterator[str]:
             row("changed URLs", *(m.changed for m in measured)),
         ],
     )
-    if result.unknown:
-        yield f"{result.unknown:,} more live URLs: content not known"
-    if result.rules:
-        yield ""
-        yield (
-            f"{len(result.rules)} rules, {result.fired} fired, "
-            f"{result.reduction_per_rule:.1f} URLs saved a rule. Each by itself:"
-        )
-        yield from table(
-            ["rule", "covers", "fired", "precision", "merges", "wrong", "lost", ""],
-            [
-                [
-                    r.rule.id,
-                    r.covers,
-                    r.fired,
-                    f"{r.precision:.4f}",
-                    r.alone.true_merges,
-                    r.alone.wrong_merges + r.alone.near_merges,
-                    r.alone.lost,
-                    f" {r.rule.describe()}",
-                ]
-                for r in result.rules
-            ],
-        )
-    if len(result.sites) > 1:
-        yield ""
-        sites = sorted(result.sites.items(), key=lambda s: (-s[1].hard.urls, s[0]))
-        rows: list[list[Any]] = [
-            [
-                name,
-                m.urls,
-                percent(m.reduction),
-                percent(m.ceiling),
-                percent(m.reached),
-                f"{m.fpr:.5f}",
-                m.lost,
-            ]
-            for name, m in ((name, spread.hard) for name, spread in sites[:SITES_SHOWN])
-        ]
-        mean = result.macro
-        micro = result.set.hard
-        for name, rates, urls, lost in (
-            ("micro (all URLs as one)", micro.to_dict(), micro.urls, micro.lost),
-            (f"macro (mean of {len(sites)} sites)", mean, None, None),
-        ):
-            shares = [percent(rates[rate]) for rate in ("reduction", "ceiling", "reached")]
-            rows.append([name, urls, *shares, f"{rates['fpr']:.5f}", lost])
-        yield from table(["site", "URLs", "reduction %", "ceiling %", "reached %", "fpr", "lost"], rows)
-        if len(sites) > SITES_SHOWN:
-            yield f"({len(sites) - SITES_SHOWN} smaller sites not shown; --json has them)"

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from undust.crawl import Crawl, read
 from undust.likeness import sketch_kind, sketcher
+from undust.likeness.seen import alive, integers, page_urls
 from undust.likeness.site import host_of
 from undust.measures.metrics import Bools, Floats, Ints, Measures, Resemblance, macro, measure, numbered
 from undust.measures.truth import Known, Truth, known
@@ -85,6 +86,10 @@ class Evaluation:
     """All URLs of the crawl, dead or alive, known or not."""
     forms: int = 0
     """Their distinct canonical URLs."""
+    sized: int = 0
+    """Merged live URLs whose sizes can be compared with those of the page they are merged with."""
+    same_size: int = 0
+    """Those of them whose ranges of sizes meet: all there is to say of a log."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -117,6 +122,7 @@ class Evaluation:
             "fired": self.fired,
             "reduction_per_rule": self.reduction_per_rule,
             "urls": {"seen": self.seen, "forms": self.forms, "unknown": self.unknown},
+            "sizes": {"compared": self.sized, "meet": self.same_size},
         }
 
 
@@ -147,6 +153,8 @@ def evaluate(
     canon = Canonicalizer(book, level=level)
     urls = list(on.truth.urls)
     canonical = canon.map(urls)
+    every = canon.map(page_urls(crawl.pages))
+    sized, same_size = _sizes(crawl.pages, every)
     return Evaluation(
         set=spread(on, canonical),
         sites={
@@ -157,8 +165,29 @@ def evaluate(
         rules=tuple(_rules(book, level, on, canon, canonical)),
         unknown=on.unknown,
         seen=crawl.n,
-        forms=len(set(canon.map(crawl.pages["url"].to_pylist()))),
+        forms=len(set(every)),
+        sized=sized,
+        same_size=same_size,
     )
+
+
+def _sizes(pages: pa.Table, canonical: Sequence[str]) -> tuple[int, int]:
+    """Of the live URLs that share a key with an earlier one: how many have sizes, and how many such that they meet.
+
+    The URL that is the key itself comes first, if it was seen.
+    """
+    known = alive(integers(pages, "status", 0)) & (integers(pages, "size_min", -1) > 0)
+    low, high = integers(pages, "size_min", -1), integers(pages, "size_max", -1)
+    urls = page_urls(pages)
+    rows = sorted(np.flatnonzero(known).tolist(), key=lambda row: (urls[row] != canonical[row], urls[row]))
+    first: dict[str, int] = {}
+    compared = meet = 0
+    for row in rows:
+        other = first.setdefault(canonical[row], row)
+        if other != row:
+            compared += 1
+            meet += bool(low[row] <= high[other] and low[other] <= high[row])
+    return compared, meet
 
 
 def spread(on: Known, canonical: Sequence[str], rows: Ints | None = None) -> Spread:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 Cell = str | int | float | None
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    """Lines of a table: the first column to the left, the others to the right.
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[Cell]], *, words_last: bool = False
+) -> Iterator[str]:
+    """Lines of a table: the first column to the left, the others to the right, a last one of words to the left.
 
     >>> print("\\n".join(table(["site", "URLs", "share"], [["a", 1200, 0.5], ["b.example", None, "-"]])))
     site        URLs  share
@@ -19,7 +21,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
         first, *others = (
-            cell.rjust(width) if column else cell.ljust(width)
+            cell.rjust(width) if 0 < column < len(widths) - words_last else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
         yield "  ".join([first, *others]).rstrip()
