@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from undust.rules import Rule
 from undust.validation.answer import Answer
+from undust.validation.court import Court
 from undust.validation.fetcher import NotRecorded, Page
 from undust.validation.pages import Pages
 from undust.validation.published import PublishedValidation, Trial, shrinking_first
 from undust.validation.sameness import Sameness
-
-if TYPE_CHECKING:
-    from undust.validation.validate import Court
 
 
 @dataclass(frozen=True)

@@ -77,8 +77,12 @@ class Case:
         trials = sorted(self._trials(), key=self._by_lot)
         self.size = len(trials)
         self._have = Counter(f for trial in trials for f in trial.features)
-        self.sources = frozenset(t.url for t in trials)
+        self.trials = {trial.url: trial for trial in trials}
         self._left = some(trials)
+
+    @cached_property
+    def apply(self) -> Callable[[str], str | None]:
+        return compile_rule(self.rule).apply
 
     def _by_lot(self, trial: Trial) -> int:
         return xxhash.xxh3_64_intdigest(f"{self.rule.id} {trial.url}".encode("utf-8", "replace"))
@@ -104,8 +108,7 @@ class Case:
         if self.outcomes is not None:
             pairs = list(self.outcomes.items())
         else:
-            apply = compile_rule(self.rule).apply
-            pairs = [(url, after) for url in self.urls if (after := apply(url)) is not None and after != url]
+            pairs = [(url, after) for url in self.urls if (after := self.apply(url)) not in (None, url)]
         told = features(self.rule, [url for url, _ in pairs])
         for (url, outcome), has in zip(pairs, told, strict=True):
             yield Trial(url, outcome, has, self.urls.get(url))
@@ -119,12 +122,23 @@ class Case:
         while len(out) < most and self._left:
             best = max(self._left, key=lambda t: self._gain(t) / (0.5 + cost(t)))
             out.append(best)
-            self._tried.update(best.features)
-            self._spoken.add(best.content)
-            self._outcomes.add(best.outcome)
-            # Another address of a content that has spoken says nothing new, unless it is of another kind.
-            self._left = [t for t in self._left if t is not best and not self._stale(t)]
+            self._strike(best)
         return out
+
+    def take(self, trial: Trial) -> bool:
+        """Try this URL next, if it has anything new to say."""
+        if trial.outcome in self._outcomes or trial.content in self._spoken or trial not in self._left:
+            return False
+        self._strike(trial)
+        return True
+
+    def _strike(self, trial: Trial) -> None:
+        self._tried.update(trial.features)
+        if trial.content is not None:
+            self._spoken.add(trial.content)
+        self._outcomes.add(trial.outcome)
+        # Another address of a content that has spoken says nothing new, unless it is of another kind.
+        self._left = [t for t in self._left if t is not trial and not self._stale(t)]
 
     def _stale(self, trial: Trial) -> bool:
         known = (
@@ -137,8 +151,9 @@ class Case:
         gain = sum(sqrt(self._have[f] / self.size) * 0.1 ** self._tried[f] for f in trial.features)
         if self._suspects:
             gain += 2 * len(self._suspects.intersection(trial.features)) / len(self._suspects)
-        fresh = trial.content not in self._spoken if trial.content is not None else True
-        return (1e-6 + gain) * (1.0 if fresh and trial.outcome not in self._outcomes else 0.2)
+        return (1e-6 + gain) * (
+            1.0 if trial.content not in self._spoken and trial.outcome not in self._outcomes else 0.2
+        )
 
     def count(self, trial: Trial, same: bool, why: str = "") -> None:
         """A trial that says something."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from math import sqrt
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -19,42 +18,20 @@ from undust.likeness.site import host_of
 from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
 from undust.selection.bounds import wilson_lower
 from undust.validation.as_published import validate_as_published
-from undust.validation.case import Case, Trial
+from undust.validation.case import Case
+from undust.validation.court import Attempt, Court, alone
 from undust.validation.live import LiveFetcher
 from undust.validation.pages import AsyncFetcher, Pages, domain_of
-from undust.validation.sameness import Sameness
 from undust.validation.sequential import SequentialTest
 from undust.validation.state import Ask, State
 
 Method = Literal["sequential", "published"]
 
-AT_A_TIME = 2
-"""URLs tried of a rule before all are judged again: more of them would be fetched in vain when it is decided."""
-
 FETCHED_TWICE = 4
 """Pages of a site that are fetched twice at the start, to learn what changes on it by itself."""
 
-IN_VAIN = 25
-"""Trials of a rule that may say nothing (dead pages, timeouts, repeated contents) before it is left undecided."""
-
 MOST_URLS = 50_000
 """URLs of a site that rules are tried on; beyond, the first of them in an order drawn at random."""
-
-
-@dataclass
-class Court:
-    """The rules of one site on trial."""
-
-    rules: SiteRules
-    cases: list[Case]
-    urls: Mapping[str, object] = field(repr=False)
-    likeness: Sameness = field(default_factory=Sameness, repr=False)
-    served: Counter[str] = field(default_factory=Counter, repr=False)
-    """How many rules can be tried on a URL."""
-
-    def __post_init__(self) -> None:
-        for case in self.cases:
-            self.served.update(case.sources)
 
 
 @dataclass(frozen=True)
@@ -130,7 +107,7 @@ class Validation:
                 case if case.size else Case(case.rule, urls, self.test, outcomes=steps.get(case.rule.id, {}))
                 for case in cases
             ]
-        return Court(site, cases, urls)
+        return Court(site, cases, urls, self.log)
 
     def plan(self) -> Iterator[str]:
         """What a run would do, without a request."""
@@ -146,18 +123,11 @@ class Validation:
     def run(self, pages: Pages) -> None:
         """Try all rules until each is decided or nothing more may be fetched."""
         while not pages.stopped:
-            trials = [
-                (court, case, trial)
-                for court in self.courts
-                for case in court.cases
-                if case.open
-                for trial in self._next(court, case, pages)
-            ]
-            if not trials:
+            attempts = [(court, attempt) for court in self.courts for attempt in court.attempts(pages)]
+            if not attempts:
                 break
-            self._fetch(trials, pages)
-            for court, case, trial in trials:
-                self._judge(court, case, trial, pages)
+            for court, attempt in self._fetch(attempts, pages):
+                court.judge(attempt, pages)
         self.stop(pages.stopped)
 
     def run_as_published(self, pages: Pages, **parameters: float) -> None:
@@ -170,83 +140,29 @@ class Validation:
         for case in self.cases:
             case.give_up(why)
 
-    def _next(self, court: Court, case: Case, pages: Pages) -> list[Trial]:
-        def cost(trial: Trial) -> float:
-            # A page that other rules can use is paid by all of them.
-            shared = 1 / sqrt(court.served[trial.url] or 1)
-            return shared * (trial.url not in pages) + (trial.outcome not in pages)
-
-        found = case.next(min(AT_A_TIME, case.missing), cost)
-        if not found:
-            case.exhausted()
-        return found
-
-    def _fetch(self, trials: list[tuple[Court, Case, Trial]], pages: Pages) -> None:
-        """All pages of a round; first of all, some pages of each site twice."""
+    def _fetch(self, attempts: list[tuple[Court, Attempt]], pages: Pages) -> list[tuple[Court, Attempt]]:
+        """All pages of a round; the attempts to judge: of rules tried together in vain, each by itself."""
         asks: list[Ask] = []
         twice: Counter[str] = Counter()
-        for court, _, trial in trials:
-            asks += [(trial.url, 1), (trial.outcome, 1)]
+        for court, attempt in attempts:
+            asks += [(attempt.url, 1), (attempt.outcome, 1)]
             if not pages.used and twice[court.rules.name] < FETCHED_TWICE:
                 twice[court.rules.name] += 1
-                asks.append((trial.url, 2))
+                asks.append((attempt.url, 2))
         pages.fetch(asks)
-        for court, _, trial in trials:
-            self._learn(court, trial.url, pages)
-        doubtful = [t for t in trials if self._same(t[0], t[2], pages) is False]
-        pages.fetch((shown.url, 2) for _, _, t in doubtful if (shown := pages.shown((t.url, 1))))
-        for court, _, trial in doubtful:
-            self._learn(court, trial.url, pages)
-
-    def _learn(self, court: Court, url: str, pages: Pages) -> None:
-        once = pages.shown((url, 1))
-        again = once and pages.shown((once.url, 2))
-        if once and again:
-            court.likeness.learn(once.url, once.answer, again.answer)
-
-    def _same(self, court: Court, trial: Trial, pages: Pages) -> bool | None:
-        """Whether the rule was right; None: not to be told."""
-        before, after = pages.shown((trial.url, 1)), pages.shown((trial.outcome, 1))
-        if before is None or after is None or before.answer.kind != "page":
-            return None
-        if before.url == after.url:
-            return True
-        if after.answer.kind == "gone":
-            return False
-        again = pages.shown((before.url, 2))
-        return court.likeness.same(before.answer, after.answer, again.answer if again else None)
-
-    def _judge(self, court: Court, case: Case, trial: Trial, pages: Pages) -> None:
-        before, after = pages.shown((trial.url, 1)), pages.shown((trial.outcome, 1))
-        if before is None or after is None or not case.open:
-            return
-        case.fetched |= {trial.url, trial.outcome}
-        same = self._same(court, trial, pages)
-        if same is False:
-            again = pages.shown((before.url, 2))
-            if again is None or again.answer.kind != "page":
-                same = None
-        if same is None:
-            case.unclear += 1
-        elif same and self._spoke(court, case, before.url, pages):
-            case.repeated += 1
-        else:
-            if same:
-                case.contents.append(before.url)
-            case.count(trial, same, str(after.answer) if after.answer.kind == "gone" else "another page")
-        if case.open and case.unclear + case.repeated >= IN_VAIN + case.positive:
-            case.give_up(f"{case.unclear} pages could not be compared, {case.repeated} repeated others")
-        if not case.open:
-            self.log(f"{'holds' if case.verdict else 'fails'}: {case.rule.describe()}")
-
-    def _spoke(self, court: Court, case: Case, url: str, pages: Pages) -> bool:
-        """Whether a page shows what another one has shown that spoke for the rule."""
-        here = pages.shown((url, 1))
-        for other in case.contents:
-            there = pages.shown((other, 1))
-            if other == url or (here and there and court.likeness.same(here.answer, there.answer)):
-                return True
-        return False
+        for court, attempt in attempts:
+            court.learn(attempt.url, pages)
+        doubtful = [(court, attempt) for court, attempt in attempts if court.same(attempt, pages) is False]
+        pages.fetch((shown.url, 2) for _, attempt in doubtful if (shown := pages.shown((attempt.url, 1))))
+        for court, attempt in doubtful:
+            court.learn(attempt.url, pages)
+        done, apart = [], []
+        for court, attempt in attempts:
+            if len(attempt.parts) == 1 or court.same(attempt, pages):
+                done.append((court, attempt))
+            else:
+                apart += [(court, alone(case, trial)) for case, trial in attempt.parts]
+        return done + (self._fetch(apart, pages) if apart else [])
 
     def verdicts(self) -> RuleBook:
         """The book with what is decided; what is not stays as it was, and says why."""
