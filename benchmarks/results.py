@@ -25,22 +25,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("words", nargs="*", help="only commands that contain one of these")
     parser.add_argument("--sites", type=Path, help="the directory that `sites/` stands for")
-    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
 
-    def again(block: re.Match[str]) -> str:
+    for block in list(BLOCK.finditer(RESULTS.read_text(encoding="utf-8"))):
         arguments = block["arguments"]
         unwanted = options.words and not any(word in arguments for word in options.words)
         if unwanted or ("sites/" in arguments and options.sites is None):
-            return block[0]
+            continue
         given = [str(options.sites) + "/" if word == "sites/" else word for word in shlex.split(arguments)]
         print("undust", arguments, file=sys.stderr, flush=True)
         done = subprocess.run(
             [sys.executable, "-m", "undust", *given, "-q"], check=True, capture_output=True, text=True
         )
-        return f"```\n$ undust {arguments}\n{done.stdout.strip()}\n```"
-
-    options.out.write_text(BLOCK.sub(again, RESULTS.read_text(encoding="utf-8")), encoding="utf-8")
+        printed = f"```\n$ undust {arguments}\n{done.stdout.strip()}\n```"
+        # Each is written when it is there: some take long.
+        RESULTS.write_text(RESULTS.read_text(encoding="utf-8").replace(block[0], printed), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -95,14 +95,14 @@ def transferred(books: list[RuleBook], hosts: tuple[str, ...]) -> RuleBook:
     """
     moved: dict[str, Rule] = {}
     for book in books:
-        for rule in book.rules():
+        for rule in sorted(book.rules(), key=lambda rule: rule.rank):
             if "host" in rule.do or any(key.startswith("host") for key in rule.when):
                 continue
             freed = Rule(
                 Scope(path=rule.scope.path),
                 rule.when,
                 rule.do,
-                order=rule.order,
+                order=len(moved),
                 status=rule.status,
                 evidence=rule.evidence,
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,10 +20,10 @@ from undust.likeness.seen import integers
 from undust.measures.cases import Case
 from undust.measures.metrics import Measures, measure, numbered
 from undust.measures.papers.curves import Curves
-from undust.measures.papers.labelled import SMALLEST, Learn, hosts_of
+from undust.measures.papers.labelled import SMALLEST, Learn, book_of
 from undust.measures.splits import Split, two_logs
 from undust.measures.table import Cell, percent, table
-from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
+from undust.rules import Canonicalizer, Rule, RuleBook
 from undust.validation import PublishedValidation, RecordedFetcher
 
 AT = (5, 10, 20, 50, 100, 200, 300)
@@ -71,8 +71,7 @@ class Study:
         book, tried, fetched = RuleBook(), 0, 0
         for site in self.sites:
             found = self.validation().validate(self.rules[site.name])
-            rules = [replace(rule, order=i) for i, rule in enumerate(found.rules)]
-            book.add(SiteRules(site.name, hosts_of(site), rules))
+            book.sites.update(book_of(found.rules, site).sites)
             tried, fetched = tried + found.attempted, fetched + found.fetched
         return book, tried, fetched
 

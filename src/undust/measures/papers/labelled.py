@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -71,16 +72,18 @@ def hosts_of(site: Site) -> tuple[str, ...]:
 
 
 def applied(rules: Sequence[Rule] | RuleBook, site: Site) -> Measures:
-    """Rules, or a whole book, on the labelled URLs of a site."""
-    book = (
-        rules
-        if isinstance(rules, RuleBook)
-        else RuleBook({site.name: SiteRules(site.name, hosts_of(site), list(rules))})
-    )
+    """Rules in the given order, or a whole book, on the labelled URLs of a site."""
+    book = rules if isinstance(rules, RuleBook) else book_of(rules, site)
     rows = np.flatnonzero(hard(site))
     urls = site.urls[rows].tolist()
     after = Canonicalizer(book, level="likely").map(urls)
     return measure(numbered(after), site.labels.cluster[rows].astype(np.int64))
+
+
+def book_of(rules: Sequence[Rule], site: Site) -> RuleBook:
+    """A book of rules that are tried in this order."""
+    ordered = [replace(rule, order=i) for i, rule in enumerate(rules)]
+    return RuleBook({site.name: SiteRules(site.name, hosts_of(site), ordered)})
 
 
 def sizes(clusters: NDArray[np.integer]) -> Ints:
