@@ -51,7 +51,7 @@ def learn(
     >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}{i}", "digest": f"{i}"} for i in range(20) for s in "xy"]
     >>> book = learn(pages)
     >>> [r.describe() for r in book.rules()]
-    ['drop sid']
+    ['*: drop sid']
     """
     if site_key not in ("host", "domain", "all"):
         raise UsageError(f"no site key {site_key!r}; there are host, domain, all")

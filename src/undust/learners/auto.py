@@ -9,7 +9,7 @@ from undust.learners.alignment import Alignment
 from undust.learners.base import Learner
 from undust.learners.view import View
 from undust.likeness import Site
-from undust.rules import Rule
+from undust.rules import Rule, Scope  # Scope: for the example of `bare`
 
 PUBLISHED = ("dustbuster", "pairwise", "pattern-tree")
 
@@ -43,7 +43,25 @@ class Auto(Learner):
         if view.first:
             for name in filter(None, self.learners.split(",")):
                 found += LEARNERS[name]().propose(view.site)[: self.proposals]
+            hosts, schemes = frozenset(view.site.hosts), {u.partition(":")[0] for u in view.urls}
+            found = [bare(rule, hosts, len(schemes) == 1) for rule in found]
         return pool(found)
+
+
+def bare(rule: Rule, hosts: frozenset[str], one_scheme: bool) -> Rule:
+    """The rule without what is so on the whole site: the papers' rules name scheme and host in every condition.
+
+    >>> rule = Rule(Scope(hosts=("a.example",)), when={"scheme": "http"}, do={"query[sid]": None})
+    >>> bare(rule, frozenset({"a.example"}), True).describe()
+    '*: drop sid'
+    """
+    when = {
+        k: c for k, c in rule.when.items() if not (k == "scheme" and one_scheme and "scheme" not in rule.do)
+    }
+    scope = rule.scope
+    if scope.hosts and hosts <= set(scope.hosts):
+        scope = replace(scope, hosts=())
+    return replace(rule, scope=scope, when=when)
 
 
 def pool(rules: list[Rule]) -> list[Rule]:

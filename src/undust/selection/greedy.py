@@ -182,7 +182,7 @@ def _take(
     """
     ranked = sorted(
         tried.values(),
-        key=lambda c: (-_weight(c), _plainness(c.rule), c.conditions, c.changed, c.rule.id),
+        key=lambda c: (-_weight(c), _plainness(c.rule), _length(c.rule), c.changed, c.rule.id),
     )
     known = {r.id for r in chosen.rules}
     merged = np.arange(view.n)  # forms united by the rules of this round
@@ -246,10 +246,21 @@ def _examples(t: Trial, most: int = 3) -> tuple[tuple[str, str], ...]:
 
 
 def _plainness(rule: Rule) -> int:
-    """Of rules that merge as much, the one a person reads at once: drops, then rewrites of parts, then of text."""
-    if all(v is None for v in rule.do.values()):
+    """Of rules that merge as much, the one a person reads at once: drops and habits, then rewrites of parts, then of text."""
+    if all(v is None or (isinstance(v, str) and v.startswith(f"{{{k}|")) for k, v in rule.do.items()):
         return 0
     return 2 if "substitute" in rule.do else 1
+
+
+def _length(rule: Rule) -> int:
+    """How much there is to read: conditions, limits of scope, and what is written."""
+    return (
+        len(rule.when)
+        + len(rule.do)
+        + bool(rule.scope.hosts)
+        + bool(rule.scope.domain)
+        + bool(rule.scope.path)
+    )
 
 
 def _weight(c: Candidate) -> float:
