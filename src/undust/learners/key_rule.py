@@ -155,6 +155,7 @@ class Scorer:
         self.cluster = cluster
         self.order = np.argsort(table.identity, kind="stable")
         self.sorted = table.identity[self.order]
+        self.trials = 0  # URLs rewritten so far
         self._masks: dict[tuple[int, Condition], Bools] = {}
         self.fields = [j for j, k in enumerate(table.columns) if k.startswith("query[")]
 
@@ -210,10 +211,11 @@ class Scorer:
 
     # -------------------------------------------------------------------------------------------- what
 
-    def outcome(self, rule: KeyRule) -> tuple[Ints, Hashes]:
-        """URLs the rule changes and what they become."""
+    def outcome(self, rule: KeyRule, rows: Ints | None = None) -> tuple[Ints, Hashes]:
+        """URLs the rule changes and what they become; `rows` are those that meet its conditions, if known."""
         table = self.table
-        rows = self.rows(rule)
+        rows = self.rows(rule) if rows is None else rows
+        self.trials += len(rows)
         new = table.identity[rows].copy()
         ok = np.ones(len(rows), bool)
         path: list[tuple[Change, Ints | None]] = []
@@ -310,10 +312,9 @@ class Scorer:
 
     # ------------------------------------------------------------------------------------------- score
 
-    def score(self, rule: KeyRule) -> Score:
+    def score(self, rule: KeyRule, rows: Ints | None = None) -> Score:
         """What the rule does to the site."""
-        rows, new = self.outcome(rule)
-        return self.score_of(rows, new)
+        return self.score_of(*self.outcome(rule, rows))
 
     def score_of(self, rows: Ints, new: Hashes) -> Score:
         """The same of an outcome."""

@@ -78,16 +78,17 @@ class KeyTable:
         keys = table.keys
         segments = sorted(int(k[5:-1]) for k in keys if k.startswith("path[") and k[5] != "-")
         named = [k for k in keys if k.startswith(("query[", "matrix["))]
-        count = {k: int(np.count_nonzero(table.column(k).codes)) for k in named}
+        count = {k: table.count(k) for k in named}
         ranked = sorted(named, key=lambda k: (-count[k], k))
-        self.columns = [k for k in (*_HEAD, *ranked[:MAX_COLUMNS]) if np.any(table.column(k).codes)]
+        self.columns = [k for k in (*_HEAD, *ranked[:MAX_COLUMNS]) if count.get(k) or table.count(k)]
         self.n_columns = len(self.columns)
         self.codes = self._gather(self.columns)
         # fields too rare to be a key of their own: two URLs that differ in them teach nothing
         self.rest = np.zeros(self.n, np.uint64)
         for i, key in enumerate(ranked[MAX_COLUMNS:]):
-            column = table.column(key).codes
-            self.rest += np.where(column > 0, mix2(i, column), np.uint64(0))
+            column = table.codes(key)
+            rows = np.flatnonzero(column)
+            self.rest[rows] += mix2(i, column[rows])
         self.depth = min(len(segments), MAX_SEGMENTS)
         self.path = self._gather([f"path[{i}]" for i in range(self.depth)])
         self.length: Ints = np.count_nonzero(self.path, axis=1).astype(np.int64)

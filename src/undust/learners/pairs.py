@@ -14,11 +14,14 @@ from undust.learners.key_table import Bools, Ints, KeyTable, ranges
 BUCKETS = 5
 
 
-def target_rank(table: KeyTable, alive: Bools, hits: npt.NDArray[np.number]) -> Ints:
+def target_rank(
+    table: KeyTable, alive: Bools, hits: npt.NDArray[np.number], named: npt.NDArray[np.number] | None = None
+) -> Ints:
     """Every URL's place in the order of target selection, 0 the best.
 
-    Alive before redirected, static before dynamic, few hops from the root before many, short before long,
-    much linked (here: seen) before little; the text decides the rest, so that input order does not matter.
+    Alive before redirected; `named` by others (as the target of a redirect, as their canonical URL) before not;
+    static before dynamic, few hops from the root before many, short before long, much linked (here: seen)
+    before little; the text decides the rest, so that input order does not matter.
 
     >>> from undust.url import SiteTable
     >>> urls = ["http://a.example/watch?v=1&feature=x", "http://a.example/watch?v=1", "http://a.example/v/1"]
@@ -36,7 +39,10 @@ def target_rank(table: KeyTable, alive: Bools, hits: npt.NDArray[np.number]) -> 
     )
     # lower case before upper
     by_text = np.argsort(np.argsort([u.swapcase() for u in urls], kind="stable"), kind="stable")
-    order = np.lexsort((by_text, -np.asarray(hits), length, table.length, fields, ported, dynamic, ~alive))
+    named = np.zeros(table.n) if named is None else named
+    order = np.lexsort(
+        (by_text, -np.asarray(hits), length, table.length, fields, ported, dynamic, named == 0, ~alive)
+    )
     rank = np.empty(table.n, np.int64)
     rank[order] = np.arange(table.n)
     return rank

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +23,9 @@ from undust.likeness import Site
 from undust.rules import Rule
 
 _CLEAN = 0.99  # a wider context as precise as this is taken
+# Bounds for sites where every page is its own case: contexts looked at, those of most clusters first, and how
+# often each URL of the site may be rewritten in trials.
+_LEAVES, _TRIALS = 2000, 100
 
 CONVERSIONS = ("lower", "upper", "decode", "encode", "plus", "unplus", "tr(%20,_)", "tr(+,_)")
 
@@ -152,7 +156,7 @@ class Pairwise(Learner):
         """The pairs that teach (Algorithm 4)."""
         alive = np.asarray(site.alive)
         teaches = np.where(table.odd, -1, cluster)
-        rank = target_rank(table, alive, site.hits)
+        rank = target_rank(table, alive, site.hits, _named(site))
         if self.pairs == "all":
             return all_pairs(teaches, alive)
         if self.pairs != "selected":
@@ -169,8 +173,8 @@ class Pairwise(Learner):
         scorer = lesson.scorer
         found: dict[object, Candidate] = {}
         covered: dict[int, list[Ints]] = {}
-        for leaf in lesson.leaves():
-            if leaf.clusters < self.min_clusters:
+        for leaf in islice(lesson.leaves(), _LEAVES):
+            if leaf.clusters < self.min_clusters or scorer.trials > _TRIALS * lesson.table.n:
                 break
             done = covered.setdefault(leaf.transformation, [])
             sources = lesson.u[leaf.pairs]
@@ -194,11 +198,20 @@ class Pairwise(Learner):
         """The most general form of a rule that is precise where data can tell, and tested about as widely."""
         scorer = lesson.scorer
         forms = lesson.relaxed(rule, lesson.u[leaf.pairs]) if self.relax else [rule]
-        narrow = Candidate(forms[-1], scorer.score(forms[-1]), leaf)
-        best = narrow
-        for general in forms[:-1]:
-            score = scorer.score(general)
-            candidate = Candidate(general, score, leaf)
+        known: dict[tuple[int, int], Score] = {}
+
+        def scored(form: KeyRule) -> Candidate:
+            # Forms of one rule that apply to the same URLs do the same.
+            rows = scorer.rows(form)
+            same = (len(rows), int(rows.sum()))
+            if same not in known:
+                known[same] = scorer.score(form, rows)
+            return Candidate(form, known[same], leaf)
+
+        narrow = best = scored(forms[-1])
+        for form in forms[:-1]:
+            candidate = scored(form)
+            score = candidate.score
             tested = score.tested >= 0.5 * narrow.score.tested
             if score.true and tested and candidate.precision >= _CLEAN:
                 return candidate
@@ -246,3 +259,12 @@ def _ranked(candidates: list[Candidate], n: int) -> list[Candidate]:
         order[i]
         for i in sorted(range(len(order)), key=lambda i: (10 * fresh[i] < len(order[i].score.rows), i))
     ]
+
+
+def _named(site: Site) -> Ints:
+    """How many other pages lead to a page, by redirect or as their canonical URL."""
+    count = np.zeros(site.n, np.int64)
+    for link in (site.labels.seen.location, site.labels.seen.canonical):
+        leads = (link >= 0) & (link != np.arange(site.n))
+        count += np.bincount(link[leads], minlength=site.n)
+    return count
