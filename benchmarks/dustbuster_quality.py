@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,12 +24,15 @@ import numpy as np
 import pyarrow as pa
 
 from undust.crawl import read
+from undust.demo.accesslog import write_log
+from undust.demo.site import DemoSite
+from undust.demo.truth import score, verdicts
 from undust.learners.dustbuster import DustBuster
 from undust.likeness import Site, split_sites
 from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules, refined_by
 from undust.rules.refinement import sides
 from undust.url import normal
-from undust.validation import PublishedValidation, RecordedFetcher, Trial
+from undust.validation import Page, PublishedValidation, RecordedFetcher, Trial
 from undust.validation.published import shrinking_first, writable
 
 KS = (10, 20, 50, 100, 200)
@@ -39,15 +43,60 @@ EVERYTHING = 10**6
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("directory", type=Path, nargs="?", default=Path("."))
     parser.add_argument("names", nargs="*")
     parser.add_argument("--read", type=int, default=0, metavar="N")
+    parser.add_argument("--demo", action="store_true", help="the demo site's log instead")
     options = parser.parse_args()
+    if options.demo:
+        demo()
+        return
     names = options.names or sorted(
         {p.name.removesuffix(".truth.tsv") for p in options.directory.glob("*.truth.tsv")}
     )
     for name in names:
         report(options.directory, name, options.read)
+
+
+def demo() -> None:
+    """Learn from the demo site's log (URLs and sizes), validate by fetching from it, score by its own truth."""
+    site_ = DemoSite()
+    with tempfile.TemporaryDirectory() as directory:
+        log = Path(directory) / "access.log"
+        with log.open("w") as out:
+            write_log(site_, out, 60_000, 12_000, vhost=True)
+        site = max(split_sites(read([str(log)]).pages), key=lambda s: s.n)
+    listed = [url for url, alive in zip(site.urls, site.alive, strict=True) if alive]
+    rules = DustBuster().propose(site)
+    found = PublishedValidation(Fetched(site_), listed, count=40).validate(rules)
+    book = RuleBook()
+    book.add(SiteRules(site.name, list(site.hosts), found.rules))
+    canonical = Canonicalizer(book, level="validated")
+    told = [v for v in verdicts(site_, listed, canonical) if v.applies]
+    true = [v for v in told if v.rule.true]
+    learned = [v for v in true if v.followed >= 0.9 * v.applies]
+    misled = [v for v in told if not v.rule.true and v.followed > v.applies - v.wrong]
+    result = score(site_, canonical, listed)
+    print(
+        f"{len(listed)} URLs: {len(rules)} proposed, {found.attempted} attempted, {len(found.rules)} validated,"
+    )
+    print(
+        f"{found.fetched} pages fetched; of the planted rules {len(learned)} of {len(true)} true ones are followed,"
+    )
+    print(f"{len(misled)} false ones where they do not hold")
+    print(f"reduction {result.reduction:.1%} of {result.ceiling:.1%}, lost {result.lost}, dead {result.dead}")
+    print("not followed:", ", ".join(v.rule.name for v in true if v not in learned))
+
+
+class Fetched:
+    """The demo site's pages as far as a comparison sees them."""
+
+    def __init__(self, site: DemoSite) -> None:
+        self.site = site
+
+    def fetch(self, url: str) -> Page | None:
+        content = self.site.content_id(url)
+        return None if content is None else Page(content)
 
 
 def report(directory: Path, name: str, show: int) -> None:

@@ -73,6 +73,21 @@ def test_separators_are_repaired(given, left):
 def test_semicolons_separate_where_no_ampersand_does():
     pages = {f"{H}/i?topic={i};sid={s}": str(i) for i in range(4) for s in "ab"}
     assert "*: drop sid" in described(pages)
+    pages = {
+        f"{H}/i?topic=a;sid{s}&id={i}": str(i) for i in range(4) for s in "ab"
+    }  # a value with a semicolon
+    assert described(pages) == ["*: drop topic", "*: when topic is {}: set topic to a;sida"]
+
+
+def test_a_parameter_without_a_value():
+    pages = {f"{H}/i?board=1;topic={i}{more}": str(i) for i in range(4) for more in ("", ";seen")}
+    (drop,) = parameter_rules(pages)
+    assert drop.do == {"query[seen]": None} and drop.evidence.pairs == 4
+
+
+def test_a_longer_name_is_another_parameter():
+    pages = {f"{H}/i?id={i}&s={i}&sort={v}": str(i) for i in range(4) for v in "ab"}
+    assert [d for d in described(pages) if "drop" in d] == ["*: drop sort"]
 
 
 def test_parameters_in_the_path():

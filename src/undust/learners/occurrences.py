@@ -67,8 +67,10 @@ class Occurrences:
         self._ends = np.cumsum(self._counts)
 
     def every(self, tokens: Ints) -> tuple[Ints, Ints]:
-        """Rows and starts of all occurrences of a non-empty token sequence, in order of rows."""
+        """Rows and starts of all occurrences of a token sequence, in order of rows; none of the empty one."""
         length = len(tokens)
+        if not length:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         rarest = int(np.argmin(self._counts[tokens]))
         token = int(tokens[rarest])
         some = slice(self._ends[token] - self._counts[token], self._ends[token])

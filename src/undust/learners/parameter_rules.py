@@ -104,7 +104,9 @@ class ParameterRules:
         self._by_name = whole_rows(rows)
         self._occurrences = Occurrences(rows, np.flatnonzero(usable))
         self._query_at = self._first_of("?")
-        self._separated_by_and = self._first_of("&") < rows.lengths
+        # As `split_query` has it: `;` separates where there is no `&`, and two fields with a `=` at least.
+        pairs = np.bincount(self._occurrences.every(self._tokens("="))[0], minlength=len(rows))
+        self._separated_by_and = (self._first_of("&") < rows.lengths) | (pairs < 2)
 
     def propose(self) -> Iterator[Rule]:
         """Rules for parameters in the query and in the path, in order of name."""
@@ -229,9 +231,10 @@ class ParameterRules:
         )
 
     def _uses(self, key: str) -> _Uses:
-        """Rows that use the parameter exactly once, with a `=`."""
+        """Rows that use the parameter exactly once; its value may be empty or missing (`;topicseen`)."""
         kind, name = split_key(key).kind, split_key(key).name or ""
-        spelled = [self._token(t) for t in [*tokenize(name)[1:-1], "="]]
+        spelled = [self._token(t) for t in tokenize(name)[1:-1]]
+        places = self._query_ends if kind == "query" else self._matrix_ends
         found: list[tuple[Ints, Ints]] = []
         for mark in ("?", "&", ";") if kind == "query" else (";",):
             tokens = np.array([self._token(mark), *spelled])
@@ -241,6 +244,10 @@ class ParameterRules:
                 here = in_query if kind == "query" else ~in_query
                 if kind == "query" and mark == ";":
                     here &= ~self._separated_by_and[row]
+                after = self.rows.first[row] + start + len(tokens)
+                here &= (self.rows.ids[after] == self._token("=")) | (
+                    places[np.searchsorted(places, after)] == after
+                )
                 found.append((row[here], start[here]))
         if not found:
             none = np.zeros(0, dtype=np.int64)
@@ -250,14 +257,9 @@ class ParameterRules:
         row, start = row[once], start[once].astype(np.int64)
         order = np.argsort(row)
         row, start = row[order], start[order]
-        value = start + 1 + len(spelled)
-        return _Uses(row, start, value, self._value_end(kind, row, value))
-
-    def _value_end(self, kind: str, row: Ints, value: Ints) -> Ints:
-        places = self._query_ends if kind == "query" else self._matrix_ends
-        at = self.rows.first[row] + value
-        found: Ints = places[np.searchsorted(places, at)] - self.rows.first[row]
-        return found
+        first, value = self.rows.first[row], start + 1 + len(spelled)
+        value += self.rows.ids[first + value] == self._token("=")
+        return _Uses(row, start, value, places[np.searchsorted(places, first + value)] - first)
 
     @cached_property
     def _query_ends(self) -> Ints:
@@ -282,11 +284,13 @@ class ParameterRules:
     def _token(self, text: str) -> int:
         return self._number.get(text, -1)
 
+    def _tokens(self, text: str) -> Ints:
+        """The one token of a text, as a sequence; empty where no URL has it."""
+        return np.array([n for n in [self._token(text)] if n >= 0], dtype=np.int64)
+
     def _first_of(self, mark: str) -> Ints:
         """Position of the first such token in each row; beyond its end where there is none."""
         first = self.rows.lengths.astype(np.int64)
-        token = self._token(mark)
-        if token >= 0:
-            row, start = self._occurrences.first(np.array([token]))
-            first[row] = start
+        row, start = self._occurrences.first(self._tokens(mark))
+        first[row] = start
         return first
