@@ -130,6 +130,13 @@ def test_a_rule_about_a_later_occurrence_is_not_proposed():
         assert a.lstrip("^").startswith("http://h.test/")
 
 
+def test_marks_written_in_a_url_are_no_ends():
+    pages = {f"{H}{i}/{form}": 1000 + 13 * i for form in ("^a^x$y", "^b^x$y") for i in range(6)}
+    (rule,) = DustBuster().propose(sized(pages))
+    u, v = rule.examples[0]
+    assert rule.do["substitute"]["from"].count("^") == 2 and compile_rule(rule).apply(u) == v
+
+
 def test_shrinking_is_the_default_direction():
     assert substitutions(DustBuster().propose(sized(twins("x/print/", "x/")))) == [
         (f"^{H}x/print/", f"^{H}x/")

@@ -21,6 +21,9 @@ from undust.rules import Evidence, Rule
 from undust.rules.pattern import MAX_TEXT
 from undust.rules.rule import Condition
 
+START, END = 0, 1
+"""Numbers of the tokens that begin and end a URL; a `^` or `$` within one has another."""
+
 _SAMPLE = 50_000
 """Rows on which the outcome of a rule is looked up; a longer list is sampled."""
 
@@ -246,7 +249,8 @@ class _Writer:
         chosen, source, target = self._direction(a, b, long, short)
         if self._never_works(chosen, support) or chosen.refuted(self.similar.hopeless):
             return None
-        start, end = source[:1] == "^" == target[:1], source[-1:] == "$" == target[-1:]
+        start = bool(len(short) and long[0] == short[0] == START)
+        end = bool(len(short) and long[-1] == short[-1] == END)
         swap = {
             "from": source[int(start) : len(source) - int(end)],
             "to": target[int(start) : len(target) - int(end)],
