@@ -155,9 +155,12 @@ class Bench:
             )
 
     def precision(self, show: int) -> None:
-        for likeness in ("auto", "none"):
-            rules = published_list(DustBuster(likeness=likeness, crowd=0), self.site, max(KS))
-            print(f"precision@k as published, likeness {likeness}: {self.at_k(rules)}")
+        for likeness, matches in (("auto", 4), ("auto", 2), ("none", 4)):
+            if matches == 2 and not self.site.has_sketch.any():
+                continue
+            learner = DustBuster(likeness=likeness, sketch_matches=matches, crowd=0)
+            rules = published_list(learner, self.site, max(KS))
+            print(f"precision@k as published, likeness {likeness}, {matches} of 4: {self.at_k(rules)}")
         proposed = DustBuster(max_rules=max(KS)).propose(self.site)
         print(f"precision@k, as proposed: {self.at_k(proposed)}")
         for rule in proposed[:show]:
