@@ -9,7 +9,7 @@ from undust.learners.alignment import Alignment
 from undust.learners.base import Learner
 from undust.learners.view import View
 from undust.likeness import Site
-from undust.rules import Rule, Scope  # Scope: for the example of `bare`
+from undust.rules import Rule
 
 PUBLISHED = ("dustbuster", "pairwise", "pattern-tree")
 
@@ -51,6 +51,7 @@ class Auto(Learner):
 def bare(rule: Rule, hosts: frozenset[str], one_scheme: bool) -> Rule:
     """The rule without what is so on the whole site: the papers' rules name scheme and host in every condition.
 
+    >>> from undust.rules import Scope
     >>> rule = Rule(Scope(hosts=("a.example",)), when={"scheme": "http"}, do={"query[sid]": None})
     >>> bare(rule, frozenset({"a.example"}), True).describe()
     '*: drop sid'

@@ -38,6 +38,15 @@ SITE_PRIOR = 10.0
 DRIFT = 0.1
 """Relative difference in length that a link may show, unless all of a believed pattern shows more."""
 
+MANY = 10
+"""Links, and pairs to compare them with, from which a pattern's lengths may speak for it."""
+
+TEMPLATE = 0.6
+"""Mean agreement of whole sketches, template included, that such a pattern must show."""
+
+NEARER = 0.25
+"""How much nearer in length linked pages must be than other pages of the pattern."""
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -83,8 +92,40 @@ def _borne_out(
     usual = medians(drift, pattern, len(agreed))[pattern]
     believed = (pooled >= TRUSTED) & ((agree > 0) | (against < 2)) & (drift <= np.maximum(DRIFT, 1.5 * usual))
     checked = (pooled >= DOUBTED) & (single >= BORNE_OUT) & (drift <= DRIFT)
-    fit: NDArray[np.bool_] = equal | believed | checked
+    alike = _lengths_tell(seen, rows, hub, pattern, drift)
+    fit: NDArray[np.bool_] = equal | believed | checked | alike
     return fit
+
+
+def _lengths_tell(
+    seen: Seen,
+    rows: NDArray[np.int64],
+    hub: NDArray[np.int64],
+    pattern: NDArray[np.int64],
+    drift: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Links of patterns whose pages are short or full of clocks, so that few min-hashes can neither bear them out nor deny them.
+
+    Such a pattern is believed when a page is far nearer in length to the page it names than to the others of
+    its pattern, and when the texts as a whole, template included, mostly agree.
+    """
+    order = np.lexsort((rows, pattern))
+    a, b = order[:-1], order[1:]
+    other = (pattern[a] == pattern[b]) & (hub[a] != hub[b])
+    a, b = a[other], b[other]
+    count = int(pattern.max(initial=-1)) + 1
+    among = medians(_drift(seen.text_len, rows[a], rows[b]), pattern[a], count)
+    linked = medians(drift, pattern, count)
+    agree = (seen.sketch[rows] == seen.sketch[hub]).mean(axis=1)
+    whole = np.bincount(pattern, weights=agree, minlength=count) / np.maximum(
+        np.bincount(pattern, minlength=count), 1
+    )
+    enough = (np.bincount(pattern, minlength=count) >= MANY) & (
+        np.bincount(pattern[a], minlength=count) >= MANY
+    )
+    told = enough & (whole >= TEMPLATE) & (linked <= NEARER * among)
+    believed: NDArray[np.bool_] = told[pattern] & (drift <= DRIFT)
+    return believed
 
 
 def _drift(length: NDArray[np.int64], i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -122,12 +122,14 @@ def noise_of(view: View) -> float:
     """How often the labels deny what cannot be doubted: an estimate of the share of wrong labels.
 
     Parameters that carry who asks or whence are dropped from every URL; those of them that are right four times
-    out of five are taken to be right always, and what the labels say against them to be the labels' error.
+    out of five are taken to be right always, and what the labels say against them to be the labels' error (pages
+    that change by themselves, few min-hashes). The order of parameters is no such witness: software exists that
+    minds it.
     """
+    certain = [Rule(do={f"query[{name}]": None}) for name in sorted(view.values) if name and "]" not in name]
     good = bad = 0
-    for name in view.values:
-        rule = Rule(do={f"query[{name}]": None}) if name and "]" not in name else None
-        if rule is None or strength(rule) < BEYOND_DOUBT:
+    for rule in certain:
+        if strength(rule) < BEYOND_DOUBT:
             continue
         t = trial(rule, view)
         if t is not None and t.merges >= 10 and int(t.bad.sum()) <= 0.25 * t.merges:
