@@ -104,7 +104,7 @@ def _lengths_tell(
     pattern: NDArray[np.int64],
     drift: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Links of patterns whose pages are short or full of clocks, so that few min-hashes can neither bear them out nor deny them.
+    """Links of patterns that few min-hashes can neither bear out nor deny: short pages, or full of clocks.
 
     Such a pattern is believed when a page is far nearer in length to the page it names than to the others of
     its pattern, and when the texts as a whole, template included, mostly agree.
@@ -124,7 +124,7 @@ def _lengths_tell(
         np.bincount(pattern[a], minlength=count) >= MANY
     )
     told = enough & (whole >= TEMPLATE) & (linked <= NEARER * among)
-    believed: NDArray[np.bool_] = told[pattern] & (drift <= DRIFT)
+    believed: NDArray[np.bool_] = told[pattern] & (drift <= np.maximum(DRIFT / 5, 2 * linked[pattern]))
     return believed
 
 

@@ -248,7 +248,7 @@ def _examples(t: Trial, most: int = 3) -> tuple[tuple[str, str], ...]:
 
 
 def _plainness(rule: Rule) -> int:
-    """Of rules that merge as much, the one a person reads at once: drops and habits, then rewrites of parts, then of text."""
+    """How soon a person sees what the rule does: drops and habits, then rewrites of parts, then of text."""
     if all(v is None or (isinstance(v, str) and v.startswith(f"{{{k}|")) for k, v in rule.do.items()):
         return 0
     return 2 if "substitute" in rule.do else 1
