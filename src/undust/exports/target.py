@@ -1,0 +1,117 @@
+"""What all export targets have in common: rules in their order with their hosts, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from undust.rules import Rule, RuleBook, SiteRules
+from undust.rules.canonicalizer import LEVELS
+
+
+class NotExpressible(NamedTuple):
+    """A rule, or a part of it, that the target has no words for."""
+
+    rule: Rule
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.rule.id} {self.rule.describe()}: {self.why}"
+
+
+class Export(NamedTuple):
+    """The text of the target's file, and what could not be said in it."""
+
+    text: str
+    missing: list[NotExpressible]
+    beside: Mapping[str, str] = {}
+    """Further files the target reads, by name."""
+
+
+class Cannot(Exception):
+    """The target has no words for this; the text says why."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A rule and where it is in force: named hosts, a domain with all below it, or anywhere (neither)."""
+
+    rule: Rule
+    hosts: tuple[str, ...] = ()
+    domain: str | None = None
+
+    @property
+    def anywhere(self) -> bool:
+        return not self.hosts and self.domain is None
+
+
+@dataclass
+class Drop:
+    """The commonest rule: these parameters do not matter below `prefix` (`exact`: on that path alone)."""
+
+    names: tuple[str, ...]
+    prefix: str = "/"
+    exact: bool = False
+    value: str | None = None  # only with this value
+    rules: list[Rule] = field(default_factory=list)
+
+
+def placed(book: RuleBook, level: str = "probable") -> Iterator[Placed]:
+    """The rules in force at `level`, site by site, in the order in which they are applied.
+
+    >>> from undust.rules import Scope
+    >>> site = SiteRules("example.com", ("example.com", "www.example.com"), [Rule(do={"query[sid]": None})])
+    >>> [p.hosts for p in placed(RuleBook({"example.com": site}))]
+    [('example.com', 'www.example.com')]
+    """
+    for name, site in sorted(book.sites.items()):
+        for rule in sorted(site.rules, key=lambda rule: rule.rank):
+            if rule.status in LEVELS[level]:
+                yield _place(rule, name, site, book.site_key)
+
+
+def _place(rule: Rule, name: str, site: SiteRules, site_key: str) -> Placed:
+    if rule.scope.hosts:
+        return Placed(rule, rule.scope.hosts)
+    if rule.scope.domain is not None:
+        return Placed(rule, domain=rule.scope.domain)
+    if name == "*":
+        return Placed(rule)
+    return Placed(rule, domain=name) if site_key == "domain" else Placed(rule, site.hosts)
+
+
+def as_drop(rule: Rule) -> Drop:
+    """`rule` as a drop of parameters, with a path as its only condition (and one value, at most).
+
+    >>> as_drop(Rule(do={"query[sid]": None})).names
+    ('sid',)
+    >>> as_drop(Rule(do={"path": "/"}))
+    Traceback (most recent call last):
+    undust.exports.target.Cannot: it can only drop parameters
+    """
+    names = []
+    for key, action in rule.do.items():
+        if action is not None or not key.startswith("query[") or _occurrence(key):
+            raise Cannot("it can only drop parameters")
+        names.append(key[len("query[") : -1])
+    out = Drop(tuple(names), rule.scope.path or "/", rules=[rule])
+    for key, condition in rule.when.items():
+        literal = condition if isinstance(condition, str) and "{" not in condition else None
+        if key == "path" and literal is not None:
+            if not rule.scope.covers_path(literal):
+                raise Cannot("its scope and its path exclude each other")
+            out.prefix, out.exact = literal, True
+        elif key == f"query[{names[0]}]" and len(names) == 1:
+            if condition in ("{}", "{:rest}"):
+                continue  # present: to be dropped it must be
+            if literal is None or not literal:
+                raise Cannot("it has no conditions on values")
+            out.value = literal
+        else:
+            raise Cannot(f"it has no conditions on {key}")
+    return out
+
+
+def _occurrence(key: str) -> bool:
+    return "#" in key
