@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -157,11 +157,7 @@ def evaluate(
     sized, same_size = _sizes(crawl.pages, every)
     return Evaluation(
         set=spread(on, canonical),
-        sites={
-            name: spread(on, canonical, np.flatnonzero(on.site == number))
-            for number, name in enumerate(on.sites)
-            if (on.site == number).any()
-        },
+        sites=by_site(on, canonical),
         rules=tuple(_rules(book, level, on, canon, canonical)),
         unknown=on.unknown,
         seen=crawl.n,
@@ -190,16 +186,33 @@ def _sizes(pages: pa.Table, canonical: Sequence[str]) -> tuple[int, int]:
     return compared, meet
 
 
-def spread(on: Known, canonical: Sequence[str], rows: Ints | None = None) -> Spread:
-    """Measure canonical URLs, aligned with the known ones, on some of them (default: all)."""
-    rows = np.arange(len(on.truth)) if rows is None else rows
-    key, cluster, soft = numbered(canonical), on.truth.cluster, on.truth.soft
-    changed = np.fromiter((a != b for a, b in zip(on.truth.urls, canonical, strict=True)), bool, len(key))
+def spread(on: Known, canonical: Sequence[str]) -> Spread:
+    """Measure canonical URLs, aligned with the known ones."""
+    return _spread(on, *_coded(on, canonical), np.arange(len(on.truth)))
 
+
+def by_site(on: Known, canonical: Sequence[str]) -> dict[str, Spread]:
+    """The same for the URLs of each site."""
+    key, changed = _coded(on, canonical)
+    order = np.argsort(on.site, kind="stable")
+    sites, first = np.unique(on.site[order], return_index=True)
+    return {
+        on.sites[site]: _spread(on, key, changed, rows)
+        for site, rows in zip(sites.tolist(), np.split(order, first[1:]), strict=False)
+    }
+
+
+def _coded(on: Known, canonical: Sequence[str]) -> tuple[Ints, Bools]:
+    """A number for each canonical URL, and whether it differs from the URL."""
+    changed = (a != b for a, b in zip(on.truth.urls, canonical, strict=True))
+    return numbered(canonical), np.fromiter(changed, bool, len(canonical))
+
+
+def _spread(on: Known, key: Ints, changed: Bools, rows: Ints) -> Spread:
     def part(rows: Ints) -> Measures:
-        return measure(key[rows], cluster[rows], changed=changed[rows], resemblance=_among(on, rows))
+        return measure(key[rows], on.truth.cluster[rows], changed=changed[rows], resemblance=_among(on, rows))
 
-    hard = rows[~soft[rows]]
+    hard = rows[~on.truth.soft[rows]]
     tail = lowest_third(on.importance[hard])
     return Spread(part(hard), part(rows), None if tail.all() else part(hard[tail]))
 
@@ -256,13 +269,15 @@ def _among(on: Known, rows: Ints) -> Resemblance:
     return lambda i, j: on.resemblance(rows[i], rows[j])
 
 
-def _hosts(rule: Rule, site: SiteRules, book: RuleBook, known: Iterable[str]) -> list[str]:
+def _hosts(rule: Rule, site: SiteRules, book: RuleBook, known: Mapping[str, object]) -> list[str]:
     """Those of the hosts that a rule may change URLs of."""
     if site.name == "*":
         return sorted(known)
     named = {_without_port(host) for host in (*site.hosts, *rule.scope.hosts)}
     domain = rule.scope.domain or (site.name if book.site_key == "domain" else None)
-    return sorted(h for h in known if h in named or (domain and host_labels(h)[0] == domain))
+    if domain is not None:
+        named.update(host for host in known if host_labels(host)[0] == domain)
+    return sorted(named & known.keys())
 
 
 def _without_port(host: str) -> str:

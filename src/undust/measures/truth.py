@@ -102,10 +102,10 @@ class Known:
     def resemblance(self, i: Ints, j: Ints) -> Floats:
         """Estimated share of common text; nan across sites and where it cannot be told."""
         out = np.full(len(i), np.nan)
-        for number, labels in enumerate(self.labels):
-            here = np.flatnonzero((self.site[i] == number) & (self.site[j] == number))
-            if len(here):
-                out[here] = labels.resemblance(self.page[i[here]], self.page[j[here]])
+        same = self.site[i] == self.site[j]
+        for site in np.unique(self.site[i[same]]).tolist():
+            here = np.flatnonzero(same & (self.site[i] == site))
+            out[here] = self.labels[site].resemblance(self.page[i[here]], self.page[j[here]])
         return out
 
 
