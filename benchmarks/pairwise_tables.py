@@ -130,7 +130,7 @@ def table_3(runs: dict[str, Run]) -> None:
     row("learner", "precision", *HEAD)
     row(*["---"] * (2 + len(HEAD)))
     for name, run in runs.items():
-        total = run.at(0.0)[0]
+        total = sum(len(rules) for found in run.found for rules in found)
         for threshold, text in THRESHOLDS:
             count, sites = run.at(threshold)
             row(name, text, *said(count, total, sites))
@@ -139,10 +139,11 @@ def table_3(runs: dict[str, Run]) -> None:
 def table_4(run: Run) -> None:
     row("precision", "coverage", *HEAD)
     row(*["---"] * (2 + len(HEAD)))
+    total = sum(len(rules) for found in run.found for rules in found)
     for threshold, text in THRESHOLDS[:4]:
         for coverage in (10, 100, 1000):
             count, sites = run.at(threshold, coverage)
-            row(text, coverage, *said(count, run.at(0.0)[0], sites))
+            row(text, coverage, *said(count, total, sites))
 
 
 def per_site(runs: dict[str, Run], threshold: float) -> None:

@@ -64,8 +64,12 @@ class _Draft:
         left = dict(rule.when)
         if rule.segments is not None:
             front = [table.n_columns + i for i in range(rule.segments)]
-            if front and front[-1] not in left and table.last in left:  # the last segment, known from the end
-                left[front[-1]] = left.pop(table.last)
+            if front and table.end_alignment and table.last in left:  # the last segment, known from the end
+                said = left.pop(table.last)
+                if left.get(front[-1], Fits()) == Fits():
+                    left[front[-1]] = said
+                elif left[front[-1]] != said:
+                    left[table.last] = said
             if front and all(a in left and not isinstance(left[a], Among) for a in front):
                 shape = [(a, left.pop(a)) for a in front]
                 when["path"] = "".join(

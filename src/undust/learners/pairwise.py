@@ -22,7 +22,8 @@ from undust.learners.query_habits import query_habits
 from undust.likeness import Site
 from undust.rules import Rule
 
-_CLEAN = 0.99  # a wider context as precise as this is taken
+_CLEAN = 0.99  # as precise as need be
+_NOISE = 0.01  # a difference of precision that means nothing
 # Bounds for sites where every page is its own case: contexts looked at, those of most clusters first, and how
 # often each URL of the site may be rewritten in trials.
 _LEAVES, _TRIALS = 2000, 100
@@ -183,19 +184,25 @@ class Pairwise(Learner):
             rule = lesson.rule(leaf)
             if rule is None:
                 continue
-            best = self._best(rule, leaf, lesson)
-            best = self._dropped(best, scorer)
-            score = best.score
-            done.append(score.rows)
-            passes = score.true and best.precision >= self.min_precision and score.tested >= self.min_tested
-            if passes and score.coverage >= self.min_coverage:
-                known = found.get(best.rule.key)
-                if known is None or len(known.leaf.pairs) < len(leaf.pairs):
-                    found[best.rule.key] = best
+            for best in self._forms(rule, leaf, lesson):
+                best = self._dropped(best, scorer)
+                score = best.score
+                done.append(score.rows)
+                passes = (
+                    score.true and best.precision >= self.min_precision and score.tested >= self.min_tested
+                )
+                if passes and score.coverage >= self.min_coverage:
+                    known = found.get(best.rule.key)
+                    if known is None or len(known.leaf.pairs) < len(leaf.pairs):
+                        found[best.rule.key] = best
         return list(found.values())
 
-    def _best(self, rule: KeyRule, leaf: Leaf, lesson: Lesson) -> Candidate:
-        """The most general form of a rule that is precise where data can tell, and tested about as widely."""
+    def _forms(self, rule: KeyRule, leaf: Leaf, lesson: Lesson) -> list[Candidate]:
+        """The most general forms of a rule that are precise where data can tell, and tested about as widely.
+
+        The widest that is about as precise as the best form (noise in the labels spoils wide and narrow contexts
+        alike); and the widest of the most precise ones, if that is another.
+        """
         scorer = lesson.scorer
         forms = lesson.relaxed(rule, lesson.u[leaf.pairs]) if self.relax else [rule]
         known: dict[tuple[int, int], Score] = {}
@@ -208,16 +215,17 @@ class Pairwise(Learner):
                 known[same] = scorer.score(form, rows)
             return Candidate(form, known[same], leaf)
 
-        narrow = best = scored(forms[-1])
-        for form in forms[:-1]:
+        narrow = scored(forms[-1])
+        fair = [narrow]
+        for form in reversed(forms[:-1]):
             candidate = scored(form)
-            score = candidate.score
-            tested = score.tested >= 0.5 * narrow.score.tested
-            if score.true and tested and candidate.precision >= _CLEAN:
-                return candidate
-            if tested and candidate.precision > best.precision:
-                best = candidate
-        return best
+            if candidate.score.true and candidate.score.tested >= 0.5 * narrow.score.tested:
+                fair.append(candidate)
+        fair.reverse()
+        most = min(_CLEAN, max(candidate.precision for candidate in fair))
+        wide = next(candidate for candidate in fair if candidate.precision >= most - _NOISE)
+        sure = next(candidate for candidate in fair if candidate.precision >= most)
+        return [wide] if wide is sure else [wide, sure]
 
     def _dropped(self, candidate: Candidate, scorer: Scorer) -> Candidate:
         """`ignore` of an optional key as a drop, where the URL without it was seen."""
