@@ -99,6 +99,9 @@ def urls_of(domains: list[str], count: int, seed: int) -> list[str]:
         lambda: f"/tag/{draw.choice(words)}/page/{draw.randint(1, 99)}/",
         lambda: f"/img/{draw.getrandbits(64):016x}.jpg",
         lambda: f"/{slug()}.html",
+        lambda: f"/{draw.choice(words)}/{slug()}-{draw.randint(1, 9999)}.html",
+        lambda: f"/user/{draw.randint(1, 99999)}/posts",
+        lambda: f"/download.php?file={draw.randint(1, 99999)}",
     ]
     extras: list[tuple[float, Callable[[], str]]] = [
         (0.25, lambda: f"sid={draw.getrandbits(128):032x}"),

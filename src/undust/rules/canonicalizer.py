@@ -427,7 +427,7 @@ class Canonicalizer:
         """
         program, prefix, scheme, authority = place
         clean = self.normal
-        ready = program.ready
+        ready, free, mixing = program.ready, program.free, ~(program.free | program.commuting)
         plans: dict[str, Plan | None] = {}
         for number in numbers:
             url = urls[number]
@@ -468,6 +468,7 @@ class Canonicalizer:
                             else:
                                 out[number] = less
                                 continue
+                by_path = mask
                 mask = program.for_texts(now, mask & program.for_query(query))
             else:
                 if "#" in path or (
@@ -475,38 +476,54 @@ class Canonicalizer:
                 ):
                     out[number] = self._odd(url, stuck)
                     continue
-                mask = program.look(path, None, now)
+                by_path = program.for_path(path)
+                mask = program.look(path, None, now, by_path)
             if not mask:
                 out[number] = now
                 continue
+            first = now
+            if mark:
+                if mask & free and not mask & mixing and (";" not in query or "&" in query):
+                    kept = [f for f in query.split("&") if f.partition("=")[0] not in program.free_names]
+                    mark, query = ("?" if kept else ""), "&".join(kept)
+                    first = f"{prefix}{path}{mark}{query}"
+                    before, mask = mask, program.look(path, query if mark else None, first, by_path)
+                    if mask & ~before:  # what was taken out brought something about
+                        out[number] = self._odd(url, stuck)
+                        continue
+                    if not mask:
+                        out[number] = first
+                        continue
             # The first round of `_run`, without what only the unusual needs.
-            u = MutableUrl.of(scheme, authority, path, query if mark else None, now)
-            changed, left = False, mask
+            u = MutableUrl.of(scheme, authority, path, query if mark else None, first)
+            last, left = 0, mask
             while left:
                 lowest = left & -left
                 left ^= lowest
                 rule = ready[lowest.bit_length() - 1] or program.compiled(lowest.bit_length() - 1)
                 if rule.apply_parsed(u):
-                    changed = True
+                    last = lowest
                     if u.authority != authority or u.scheme != scheme:
                         break
-                    mask = program.look(u.path, u.query, str(u))
+                    known = by_path if u.path is path else None
+                    mask = program.look(u.path, u.query, str(u), known)
                     left = mask & -(lowest << 1)
             text = str(u)
-            if not changed:
-                out[number] = now if not u.overlong else self._odd(url, stuck)
-            elif (
+            end: str | Settled = text
+            if not last and not u.overlong:
+                out[number] = text
+                continue
+            if (
                 left
-                or mask
                 or u.overlong
                 or text == now
-                or "%" in text
-                or "/." in text
                 or len(text) > u.limit
+                or (("%" in text or "/." in text) and self._clean(text) != text)
             ):
-                out[number] = self._odd(url, stuck)
-            else:
-                out[number] = text
+                end = Settled(text, endless=True)
+            elif mask and not (mask == last and mask & program.settling):
+                end = self._run(u, [now, text], program, mask)
+            out[number] = end if isinstance(end, str) else self._odd(url, stuck)
 
 
 def _sift(fields: list[str], names: dict[str, bool | frozenset[str] | None]) -> list[str] | None:

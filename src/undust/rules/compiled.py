@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from undust.errors import BookError
@@ -56,24 +58,9 @@ class CompiledRule:
         self.rule = rule
         self.scope: Scope = rule.scope
         self._everywhere = rule.scope == Scope()
-        self.tests = tuple(compile_condition(key, value) for key, value in rule.when.items())
-        groups = _group_names(rule)
-        substitute = _compile_substitution(rule)
-        self.edits: tuple[Edit, ...] = () if substitute else tuple(_compile_edits(rule, groups))
-        self.trigger = trigger(rule)
-        # Rewrite a parsed URL, which lies in the scope; False: nothing changed.
+        # Rewrites a parsed URL, which lies in the scope; False: nothing changed.
         self.apply_parsed: Callable[[MutableUrl], bool]
-        if substitute:
-            self.apply_parsed = _substitution_runner(self.tests, substitute)
-        elif len(self.edits) == 1 and self.edits[0].value is None and not _is_segment(self.edits[0]):
-            # The commonest rule, "drop sid", needs none of the machinery.
-            self.apply_parsed = _drop_runner(self.tests, self.edits[0].write)
-        elif len(self.edits) == 1 and not _is_segment(self.edits[0]):
-            self.apply_parsed = _single_runner(self.tests, self.edits[0])
-        elif rule.do.keys() == {"path[-1]"} and rule.do["path[-1]"] == "":
-            self.apply_parsed = _index_file_runner(self.tests)
-        else:
-            self.apply_parsed = _runner(self.tests, self.edits)
+        self.tests, self.edits, self.apply_parsed, self.trigger = _machine(rule.body)
 
     def apply(self, url: str) -> str | None:
         """The rewritten URL, or None when the rule does not fire or changes nothing."""
@@ -103,6 +90,38 @@ class CompiledRule:
         if not self.covers(u) or not all(test(u, groups) for test in self.tests):
             return []
         return [edit for edit in self.edits if edit.ignore and edit.read(u) is not None]
+
+
+class Machine(NamedTuple):
+    """Conditions and rewrite of a rule, ready to run: the same for all rules that have them in common."""
+
+    tests: tuple[Test, ...]
+    edits: tuple[Edit, ...]
+    run: Callable[[MutableUrl], bool]
+    trigger: Trigger | None
+
+
+@lru_cache(maxsize=8192)
+def _machine(body: str) -> Machine:
+    """`body` is that of the rule: sites share most of what they do ("drop sid"), and so its closures."""
+    when, do = json.loads(body)
+    rule = Rule(when=when, do=do)
+    tests = tuple(compile_condition(key, value) for key, value in rule.when.items())
+    groups = _group_names(rule)
+    substitute = _compile_substitution(rule)
+    edits = () if substitute else tuple(_compile_edits(rule, groups))
+    if substitute:
+        run = _substitution_runner(tests, substitute)
+    elif len(edits) == 1 and not _is_segment(edits[0]):
+        # The commonest rule, "drop sid", needs none of the machinery.
+        run = (
+            _drop_runner(tests, edits[0].write) if edits[0].value is None else _single_runner(tests, edits[0])
+        )
+    elif rule.do == {"path[-1]": ""}:
+        run = _index_file_runner(tests)
+    else:
+        run = _runner(tests, edits)
+    return Machine(tests, edits, run, trigger(rule))
 
 
 def _substitution_runner(
@@ -246,7 +265,7 @@ class Needs(NamedTuple):
     """What a rule cannot do without, each None or "one of these": all of them must be there.
 
     `paths`: the whole path. `segments`: a segment of the path, without its parameters. `names`: a parameter
-    of the query. `texts`: a piece of the URL. `query`: that there is a query.
+    of the query, and `values`: one of its values. `texts`: a piece of the URL. `query`: that there is a query.
     """
 
     paths: tuple[str, ...] | None = None
@@ -256,6 +275,7 @@ class Needs(NamedTuple):
     last: bool = False  # the segment is the last one
     first: str | None = None  # the first segment of the path as it is written
     query: bool = False
+    values: tuple[str, ...] | None = None
 
 
 def needs(rule: Rule) -> Needs:
@@ -263,14 +283,14 @@ def needs(rule: Rule) -> Needs:
 
     >>> needs(Rule(when={"path": "/viewtopic.php"}, do={"query": "{query|sort}"}))
     Needs(paths=('/viewtopic.php',), segments=None, names=None,
-          texts=('&', ';'), last=False, first=None, query=True)
+          texts=('&', ';'), last=False, first=None, query=True, values=None)
     """
     swap = rule.do.get("substitute")
     names = None if swap is not None else _needed_names(rule)
     texts = None if swap is not None else _rewrite_needs(rule)
     if isinstance(swap, Mapping):
         texts = (swap["from"],) if swap["from"] else None
-    paths = segments = None
+    paths = segments = values = None
     last, first = False, None
     for text, condition in rule.when.items():
         if text == "names" or condition is None:
@@ -279,11 +299,11 @@ def needs(rule: Rule) -> Needs:
         if key.kind == "matrix" and texts is None:
             texts = (f";{key.name}",)
         elif key.kind == "path":
-            values = literal_values(text, condition)
-            if values is not None and key.position is None:
-                paths = values
-            elif values is not None:
-                segments, last = values, key.position == -1
+            some = literal_values(text, condition)
+            if some is not None and key.position is None:
+                paths = some
+            elif some is not None:
+                segments, last = some, key.position == -1
             elif isinstance(condition, str) and key.position is None:
                 literals = parse_pattern(condition, key).literals
                 texts = texts or _longest_literal(condition, key)
@@ -292,9 +312,11 @@ def needs(rule: Rule) -> Needs:
                 elif segments is None and "/" in literals[-1] and ";" not in literals[-1]:
                     segments, last = (literals[-1].rpartition("/")[2],), True
         elif key.kind == "query" and key.name:
-            names = (key.name,)
+            names, values = (key.name,), literal_values(text, condition)
         elif key.kind in ("url", "query", "fragment") and isinstance(condition, str) and texts is None:
             texts = _longest_literal(condition, key)
+    if paths is None and first is None and rule.scope.path is not None:
+        first = rule.scope.path.split("/")[1] or None
     query = names is not None or rule.when.get("query") is not None
     if not query and swap is None:
         query = any(
@@ -303,7 +325,7 @@ def needs(rule: Rule) -> Needs:
             if isinstance(action, str)
             for reference in _parse_template(text, action).references
         )
-    return Needs(paths, segments, names, texts, last, first, query)
+    return Needs(paths, segments, names, texts, last, first, query, values)
 
 
 def trigger(rule: Rule) -> Trigger | None:

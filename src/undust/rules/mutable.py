@@ -262,9 +262,7 @@ class MutableUrl:
             return False
         place = self._place(name, occurrence)
         fields = list(self.fields())
-        # Alone in the query, or among fields separated by `;`, a `;` of the value would separate.
-        alone = len(fields) + (place is None) < 2 or query_separator(self.query or "") == ";"
-        field = f"{name}={escape_chars(value, '&#;' if alone else '&#')}"
+        field = f"{name}={escape_chars(value, '&#;')}"
         if place is None:
             fields.append(field)
         else:

@@ -8,10 +8,11 @@ rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from undust.rules.compiled import CompiledRule, Needs, compile_rule, literal_values, needs
+from undust.rules.conversion import CONVERSIONS
 from undust.rules.mutable import MutableUrl
 from undust.rules.pattern import parse_key, parse_template
 from undust.rules.rule import Rule
@@ -45,8 +46,8 @@ class Program:
     """
 
     __slots__ = (
-        "_needs", "_plans", "any_path", "any_query", "firsts", "lasts", "names", "no_query", "no_text", "paths",
-        "plain_texts", "ready", "rules", "scoped", "scopes", "segments", "stars", "texts",
+        "_needs", "_plans", "any_path", "any_query", "commuting", "firsts", "free", "free_names", "lasts", "names", "no_query", "no_text", "paths",
+        "plain_texts", "ready", "rules", "scoped", "scopes", "segments", "settling", "stars", "texts",
     )  # fmt: skip
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -60,7 +61,8 @@ class Program:
         self.segments: dict[str, int] = {}
         self.firsts: dict[str, int] = {}  # the first segment
         self.lasts: dict[str, int] = {}  # the last segment
-        self.names: dict[str, int] = {}
+        # The rules a parameter of that name calls for, whatever its value; and those a value of it calls for.
+        self.names: dict[str, tuple[int, dict[str, int]]] = {}
         texts: dict[str, int] = {}
         scopes: dict[str, int] = {}
         self.stars: list[int] = []  # rules that ignore something: a key shows a wildcard for it
@@ -75,7 +77,13 @@ class Program:
             else:
                 self.any_path |= bit
             if need.names is not None:
-                _file(self.names, need.names, bit)
+                for name in need.names:
+                    bits, by_value = self.names.get(name, (0, {}))
+                    if need.values is None:
+                        bits |= bit
+                    else:
+                        _file(by_value, need.values, bit)
+                    self.names[name] = bits, by_value
             else:
                 self.any_query |= bit
             if not need.query:
@@ -92,6 +100,20 @@ class Program:
         self.plain_texts = [(text, bits) for text, bits in self.texts if bits & self.no_query]
         self.scopes = [(path.rstrip("/") + "/", path, bits) for path, bits in scopes.items()]
         self.scoped = sum(scopes.values())
+        # Rules that drop parameters wherever they are, and those for which it is the same whether that is done
+        # before or after them: so it can be done first, and at once.
+        self.free = self._bits(_is_free)
+        self.free_names = frozenset(
+            name
+            for place, need in enumerate(self._needs)
+            if self.free >> place & 1
+            for name in need.names or ()
+        )
+        self.commuting = self._bits(lambda rule: _commutes(rule, self.free_names))
+        self.settling = self._bits(_settles)
+
+    def _bits(self, test: Callable[[Rule], bool]) -> int:
+        return sum(1 << place for place, rule in enumerate(self.rules) if test(rule))
 
     def compiled(self, place: int) -> CompiledRule:
         """The rule at a place, ready to run."""
@@ -105,9 +127,9 @@ class Program:
         u = MutableUrl(url)
         return self.look(u.path, u.query, url)
 
-    def look(self, path: str, query: str | None, text: str) -> int:
-        """The same for a URL whose path and query are known."""
-        mask = self.for_path(path)
+    def look(self, path: str, query: str | None, text: str, for_path: int | None = None) -> int:
+        """The same for a URL whose path and query are known (and perhaps what the path leaves)."""
+        mask = self.for_path(path) if for_path is None else for_path
         if query is not None:
             return self.for_texts(text, mask & self.for_query(query))
         mask &= self.no_query
@@ -151,9 +173,12 @@ class Program:
         mask = self.any_query
         names = self.names
         for field in query.split(query_separator(query) if ";" in query else "&"):
-            name = field.partition("=")[0]
+            name, _, value = field.partition("=")
             if name in names and field:
-                mask |= names[name]
+                bits, by_value = names[name]
+                mask |= bits
+                if value in by_value:
+                    mask |= by_value[value]
         return mask
 
     def for_texts(self, url: str, mask: int) -> int:
@@ -205,7 +230,7 @@ class Program:
 
     def host_rules(self) -> int:
         """The rules about scheme, host and port alone."""
-        return sum(1 << place for place, rule in enumerate(self.rules) if _about_host(rule))
+        return self._bits(_about_host)
 
     def blind(self, prefix: str) -> bool:
         """Whether the other rules do the same whatever the host is, as far as `prefix` is concerned."""
@@ -277,6 +302,32 @@ def _plain_drop(rule: Rule) -> bool | frozenset[str] | None:
             return None
         values = frozenset(literal)
     return values
+
+
+def _is_free(rule: Rule) -> bool:
+    if _plain_drop(rule) is not True or rule.scope.path is not None:
+        return False
+    return all(parse_key(key).kind in HOST_KEYS for key in rule.when)
+
+
+def _commutes(rule: Rule, dropped: frozenset[str]) -> bool:
+    """Whether it is the same to drop parameters of these names before the rule and after it."""
+    if "substitute" in rule.do or "names" in rule.when:
+        return False
+    if rule.do == {"query": "{query|sort}"}:
+        return all(parse_key(key).kind not in ("query", "url") for key in rule.when)
+    return all(
+        key.kind != "url" and (key.kind != "query" or (bool(key.name) and key.name not in dropped))
+        for key in _keys(rule)
+    )
+
+
+def _settles(rule: Rule) -> bool:
+    """Whether to apply it twice in a row is to apply it once: it converts a component, with one conversion."""
+    if len(rule.do) != 1:
+        return False
+    ((key, action),) = rule.do.items()
+    return key in ("path", "query") and isinstance(action, str) and action[len(key) + 2 : -1] in CONVERSIONS
 
 
 def _file(index: dict[str, int], values: Sequence[str], bit: int) -> None:

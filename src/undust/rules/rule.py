@@ -159,6 +159,11 @@ class Rule:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @cached_property
+    def body(self) -> str:
+        """Conditions and rewrite as JSON: what the rule does, wherever it does it."""
+        return json.dumps([plain(self.when), plain(self.do)], sort_keys=True)
+
+    @cached_property
     def specificity(self) -> tuple[int, int, int, int]:
         """How narrow the rule is; more specific rules are applied first (RES-32).
 
