@@ -37,7 +37,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
             path = "" if drop.prefix == "/" and not drop.exact else drop.prefix
             if drop.exact and _FILE.search(path) is None:
                 raise Cannot(f"{path} would be read as a prefix")
-            if not drop.exact and path and not path.endswith("/"):
+            if not drop.exact and path and not path.endswith("/") and _FILE.search(path) is None:
                 path += "/"
             if (path and _PATH.match(path) is None) or not all(map(_NAME.match, drop.names)):
                 raise Cannot("a name or path with characters that are not allowed")

@@ -93,13 +93,12 @@ def _patterns(place: Placed, path: str, exact: bool) -> list[str]:
         return []
     if _PATH.match(path) is None:
         raise Cannot("a path with characters that mean something else there")
-    if not exact and not path.endswith("/"):
-        path += "/"
+    ends = ["|"] if exact else [""] if path.endswith("/") else ["|", "/"]
     if place.domain is not None:
         if exact or path != "/":
             raise Cannot("it knows no path for a domain with all below it")
         return [place.domain]
-    return [f"{host}{path}{'|' if exact else ''}" for host in place.hosts]
+    return [f"{host}{path}{end}" for host in place.hosts for end in ends]
 
 
 def _segment(place: Placed) -> dict[str, int]:

@@ -108,6 +108,8 @@ def _heads(place: Placed) -> list[tuple[str, str, str | None]]:
     rule = place.rule
     when = {k: v for k, v in rule.when.items() if k != "names" and parse_key(k).kind in _OF_HOST}
     do = {k: v for k, v in rule.do.items() if k != "substitute" and parse_key(k).kind in _OF_HOST}
+    if any(isinstance(v, Mapping) or (v and parse_template(v).references) for v in do.values()):
+        raise Cannot("a host that depends on the URL")
     if any(k == "port" for k in (*when, *do)):
         raise Cannot("ports are not looked at")
     if not place.hosts:

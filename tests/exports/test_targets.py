@@ -1,0 +1,241 @@
+"""Each export in its real target, where that is at hand: what it does is what the book does, or less."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from undust.exports import TARGETS, export
+from undust.rules import Canonicalizer, Rule, RuleBook, Scope, SiteRules
+
+JAVA = """
+import java.nio.file.*; import java.util.*; import java.util.regex.*;
+import javax.xml.parsers.*; import org.w3c.dom.*;
+class Normalize {
+  public static void main(String[] a) throws Exception {
+    NodeList rules = DocumentBuilderFactory.newInstance().newDocumentBuilder()
+      .parse(Paths.get(a[0]).toFile()).getElementsByTagName("regex");
+    List<Pattern> patterns = new ArrayList<>(); List<String> texts = new ArrayList<>();
+    for (int i = 0; i < rules.getLength(); i++) {
+      Element e = (Element) rules.item(i);
+      patterns.add(Pattern.compile(e.getElementsByTagName("pattern").item(0).getTextContent()));
+      texts.add(e.getElementsByTagName("substitution").item(0).getTextContent());
+    }
+    StringBuilder out = new StringBuilder();
+    for (String url : Files.readAllLines(Paths.get(a[1]))) {
+      for (int i = 0; i < patterns.size(); i++) url = patterns.get(i).matcher(url).replaceAll(texts.get(i));
+      out.append(url).append('\\n');
+    }
+    Files.write(Paths.get(a[2]), out.toString().getBytes("UTF-8"));
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_nothing_is_dropped_silently(to: str, book: RuleBook) -> None:
+    found = export(book, to)
+    listed = {missing.rule.id for missing in found.missing}
+    assert all(missing.why for missing in found.missing)
+    nothing = export(RuleBook({"a.test": SiteRules("a.test")}), to)
+    assert nothing.missing == [] and found.text != nothing.text
+    assert len(listed) < len(book)
+
+
+def agrees(book: RuleBook, urls: list[str], after: list[str]) -> int:
+    """How many URLs are rewritten; none is led elsewhere than by the book."""
+    canon = Canonicalizer(book)
+    assert [canon(url) for url in after] == [canon(url) for url in urls]
+    return sum(map(str.__ne__, urls, after))
+
+
+def test_regex_lines_do_in_python_what_the_book_does(book: RuleBook, urls: list[str]) -> None:
+    lines = [line.split("\t") for line in export(book, "regex").text.splitlines()[1:]]
+    steps = [(re.compile(pattern), replacement) for pattern, replacement, _ in lines]
+    after = []
+    for url in urls:
+        for pattern, replacement in steps:
+            url = pattern.sub(replacement, url)
+        after.append(url)
+    assert agrees(book, urls, after) > len(urls) // 3
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="no javac")
+def test_nutch_rules_do_in_java_what_the_book_does(book: RuleBook, urls: list[str], tmp_path: Path) -> None:
+    found = export(book, "nutch")
+    (tmp_path / "regex-normalize.xml").write_text(found.text)
+    (tmp_path / "urls").write_text("\n".join(urls) + "\n")
+    (tmp_path / "Normalize.java").write_text(JAVA)
+    subprocess.run(["javac", "Normalize.java"], cwd=tmp_path, check=True, timeout=120)
+    run = ["java", "-cp", ".", "Normalize", "regex-normalize.xml"]
+    subprocess.run([*run, "urls", "once"], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run([*run, "once", "twice"], cwd=tmp_path, check=True, timeout=120)
+    once = (tmp_path / "once").read_text().splitlines()
+    assert (tmp_path / "twice").read_text().splitlines() == once
+    assert agrees(book, urls, once) > len(urls) // 3
+    assert found.beside["host-urlnormalizer.txt"] == "www.demo.undust.test demo.undust.test\n"
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """url-matcher asks tldextract, which would fetch the list of suffixes on first use: take the one it ships."""
+    tldextract = pytest.importorskip("tldextract.tldextract")
+    offline = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+    monkeypatch.setattr("url_matcher.util.tldextract.extract", offline)
+
+
+def dud(text: str, tmp_path: Path):  # type: ignore[no-untyped-def]
+    canonicalizer = pytest.importorskip("duplicate_url_discarder.url_canonicalizer")
+    path = tmp_path / "dud.json"
+    path.write_text(text)
+    return canonicalizer.UrlCanonicalizer([path]).process_url
+
+
+def test_duplicate_url_discarder_does_what_the_book_does(
+    book: RuleBook, urls: list[str], tmp_path: Path, no_network: None
+) -> None:
+    process = dud(export(book, "dud").text, tmp_path)
+    after = [process(url) for url in urls]
+    assert agrees(book, urls, after) > 0
+    assert [process(url) for url in after] == after
+
+
+def test_duplicate_url_discarder_traps(tmp_path: Path, no_network: None) -> None:
+    here = Scope(("h.test",))
+    rules = [
+        Rule(here, do={"query[sid]": None}),
+        Rule(Scope(("h.test",), path="/p"), do={"query[x]": None}),
+        Rule(here, {"path[0]": "print"}, {"path[0]": None}),
+        Rule(here, do={"path[0]": None}, status="likely"),
+        Rule(Scope(("h.test:8080",)), do={"query[sid]": None}),
+    ]
+    book = RuleBook(
+        {
+            "h.test": SiteRules("h.test", ("h.test", "www.h.test"), rules),
+            "*": SiteRules("*", (), [Rule(do={"query[utm]": None})]),
+        }
+    )
+    found = export(book, "dud", "likely")
+    process = dud(found.text, tmp_path)
+    # a: a universal rule is followed on hosts with rules of their own as well
+    assert process("http://h.test/a?utm=1&sid=2&y=3") == "http://h.test/a?y=3"
+    assert process("http://other.test/?utm=1&sid=2") == "http://other.test/?sid=2"
+    # b: the www. twin and other subdomains are other hosts
+    assert process("http://www.h.test/a?sid=2&y=3") == "http://www.h.test/a?sid=2&y=3"
+    assert process("http://sub.h.test/a?sid=2") == "http://sub.h.test/a?sid=2"
+    # c: a path ends at a segment
+    assert process("http://h.test/p?x=1") == "http://h.test/p"
+    assert process("http://h.test/p/q?x=1") == "http://h.test/p/q"
+    assert process("http://h.test/pq?x=1") == "http://h.test/pq?x=1"
+    # e: a dropped segment is known, so the output no longer matches
+    assert process("http://h.test/print/a/b") == "http://h.test/a/b"
+    whys = {missing.rule.id: missing.why for missing in found.missing}
+    assert set(whys) == {rules[3].id, rules[4].id}
+    assert "port" in whys[rules[4].id]
+
+
+def clear_urls(data: dict, url: str) -> str:  # type: ignore[type-arg]
+    """What the add-on does with one URL, as far as parameters go."""
+    for provider in data["providers"].values():
+        if re.search(provider["urlPattern"], url, re.IGNORECASE) is None:
+            continue
+        base, mark, query = url.partition("?")
+        kept = [
+            field
+            for field in query.split("&")
+            if not any(
+                re.fullmatch(rule, field.partition("=")[0], re.IGNORECASE) for rule in provider["rules"]
+            )
+        ]
+        url = base + (mark + "&".join(kept) if kept and mark else "")
+    return url
+
+
+def test_clearurls_does_what_the_book_does(book: RuleBook, urls: list[str]) -> None:
+    data = json.loads(export(book, "clearurls").text)
+    assert agrees(book, urls, [clear_urls(data, url) for url in urls]) > 0
+
+
+def test_clearurls_lists_names_whose_case_matters() -> None:
+    rules = [Rule(do={"query[S]": None}), Rule(when={"query[s]": "1"}, do={"query[s]": None})]
+    found = export(RuleBook({"h.test": SiteRules("h.test", rules=rules)}), "clearurls")
+    assert {missing.rule.id for missing in found.missing} == {rule.id for rule in rules}
+
+
+def clean_param(text: str) -> dict[str, list[tuple[str, list[str]]]]:
+    """A small parser: host -> (path prefix, names)."""
+    found: dict[str, list[tuple[str, list[str]]]] = {}
+    host = ""
+    for line in text.splitlines():
+        if line.startswith("# "):
+            host = line[2:]
+        elif line:
+            directive, names, *path = line.split(" ")
+            assert directive == "Clean-param:" and len(path) < 2 and len(line) <= 500
+            found.setdefault(host, []).append((path[0] if path else "/", names.split("&")))
+    return found
+
+
+def test_clean_param_read_back_does_what_the_book_does(book: RuleBook, urls: list[str]) -> None:
+    lines = clean_param(export(book, "clean-param").text)
+    after = []
+    for url in urls:
+        host, path = url.split("/")[2], url[url.index("/", 8) :]
+        base, mark, query = url.partition("?")
+        names = {name for prefix, some in lines[host] if path.startswith(prefix) for name in some}
+        kept = [field for field in query.split("&") if field.partition("=")[0] not in names]
+        after.append(base + (mark + "&".join(kept) if kept and mark else ""))
+    assert agrees(book, urls, after) > 0
+
+
+@pytest.mark.parametrize("to", ["nginx", "apache"])
+def test_redirects_are_active_for_validated_rules_only(to: str) -> None:
+    rules = [
+        Rule(when={"path": "/a"}, do={"path": "/b"}, status="validated"),
+        Rule(when={"path": "/c"}, do={"path": "/d"}),
+    ]
+    text = export(RuleBook({"h.test": SiteRules("h.test", rules=rules)}), to).text
+    active = [line for line in text.splitlines() if not line.strip().startswith("#")]
+    assert any("(?:/a)" in line for line in active) and not any("(?:/c)" in line for line in active)
+    assert "(?:/c)" in text
+
+
+def validated() -> RuleBook:
+    rules = [
+        Rule(when={"path": "/story_{n:int}"}, do={"path": "/story", "query[id]": "{n}"}, status="validated"),
+        Rule(do={"query[sid]": None}, status="validated"),
+    ]
+    return RuleBook({"h.test": SiteRules("h.test", rules=rules)})
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx")
+def test_nginx_takes_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "map.conf").write_text(export(validated(), "nginx").text)
+    (tmp_path / "nginx.conf").write_text(
+        f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ include {tmp_path}/map.conf;"
+        " server { listen 127.0.0.1:0; if ($undust_target) { return 301 $undust_target; } } }"
+    )
+    nginx = ["nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
+    done = subprocess.run(nginx, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("apache2") is None, reason="no apache2")
+def test_apache_takes_the_configuration(tmp_path: Path) -> None:
+    modules = Path("/usr/lib/apache2/modules")
+    loaded = "".join(
+        f"LoadModule {name}_module {modules}/mod_{name}.so\n"
+        for name in ("mpm_event", "authz_core", "rewrite")
+    )
+    (tmp_path / "httpd.conf").write_text(
+        f"ServerRoot {tmp_path}\nServerName h.test\nListen 127.0.0.1:0\n{loaded}"
+        f"PidFile {tmp_path}/pid\nErrorLog /dev/stderr\n" + export(validated(), "apache").text
+    )
+    apache = ["apache2", "-t", "-f", str(tmp_path / "httpd.conf")]
+    done = subprocess.run(apache, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
