@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -108,6 +109,7 @@ def build_tree(
     rows: Rows | None = None,
     *,
     min_members: int = 2,
+    noise: float = 0.25,
     max_salient: int = 100,
     frequencies: str = "local",
     optional_last: bool = True,
@@ -121,9 +123,9 @@ def build_tree(
 
     The work is linear in URLs x keys for each level; a key that has become constant is not looked at again.
 
-    `min_members`: fewer URLs than this are noise; neither a value nor the presence of a key that only they
-    have makes a node. `frequencies`: 'local' counts a value within its node (Algorithm 1), 'global' within
-    the site (Figure 6).
+    `min_members`, `noise`: fewer URLs than `min_members`, or than `noise` times the root of the group's size,
+    are chance; neither a value nor the presence of a key that only they have makes a node. `frequencies`:
+    'local' counts a value within its node (Algorithm 1), 'global' within the site (Figure 6).
 
     >>> urls = [{"path[0]": "show.php", "id": str(i)} for i in range(6)] + [{"path[0]": "index.html"}] * 4
     >>> print(render(build_tree(*coded(urls))))
@@ -133,14 +135,18 @@ def build_tree(
     """
     n = len(columns[0].codes) if columns else 0
     tree = Tree(list(keys), list(columns), np.arange(n) if rows is None else np.array(rows, np.int64), [])
+
+    def least(size: int) -> float:
+        return max(min_members, noise * math.sqrt(size))
+
     everywhere: list[set[int]] | None = None
     if frequencies == "global":
         curves = [_count(column.codes[tree.order], len(column.values)) for column in columns]
-        everywhere = [set(salient_values(*curve, min_members, max_salient)) for curve in curves]
+        everywhere = [set(salient_values(*curve, least(len(tree.order)), max_salient)) for curve in curves]
 
     def salient(k: int, codes: Codes, counts: Counts) -> list[int]:
         if everywhere is None:
-            found = salient_values(codes, counts, min_members, max_salient)
+            found = salient_values(codes, counts, least(int(counts.sum())), max_salient)
         else:
             found = [code for code in codes.tolist() if code in everywhere[k]]
         return [*found, 0] if codes[0] == 0 else found
@@ -161,7 +167,7 @@ def build_tree(
             varied.append(k)
             absent = int(counts[0]) if codes[0] == 0 else 0
             pattern[k] = MAYBE if absent else ANY
-            if not absent or min(absent, node.size - absent) >= min_members:
+            if not absent or min(absent, node.size - absent) >= least(node.size):
                 choices.append((bool(absent) and optional_last, round(_entropy(counts), 9), k, codes, counts))
         # The key of least entropy; if its values are all trivial, so are those of the others of its kind.
         for optional in (False, True):
@@ -190,11 +196,12 @@ def build_tree(
     return tree
 
 
-def salient_values(codes: Codes, counts: Counts, min_members: int = 2, max_salient: int = 100) -> list[int]:
+def salient_values(codes: Codes, counts: Counts, least: float = 2, max_salient: int = 100) -> list[int]:
     """The values before the largest drop of the frequency curve (equation 5), most frequent first.
 
     The curve ends in a sentinel of frequency 1, so a curve without a drop inside is salient as a whole,
-    unless no value is ever repeated. A drop to more than half is none. Of equal drops the first counts.
+    unless no value is ever repeated. A drop to more than half is none. Of equal drops the first counts. Values
+    of fewer than `least` URLs are trivial all the same.
 
     >>> values = np.arange(1, 6, dtype=np.int32)
     >>> salient_values(values, np.array([3, 900, 2, 800, 1]))
@@ -211,7 +218,7 @@ def salient_values(codes: Codes, counts: Counts, min_members: int = 2, max_salie
     cut = int(np.argmax(drops)) + 1
     if drops[cut - 1] < 2:
         return []
-    found = order[:cut][curve[:cut] >= min_members]
+    found = order[:cut][curve[:cut] >= least]
     return [int(code) for code in codes[present][found]]
 
 

@@ -43,6 +43,7 @@ def duplicate_nodes(
     min_overlap: float = 0.5,
     one_sided: bool = False,
     max_nodes: int = 200,
+    max_sets: int = 3000,
 ) -> list[Twins]:
     """Pairs of nodes that share enough duplicates, in both directions, and nodes full of duplicates.
 
@@ -52,7 +53,8 @@ def duplicate_nodes(
 
     `one_sided`: ask only that enough of the source is covered, however large the target is; of nodes within one
     another that have the same URLs in common with a third one, the smallest counts. `max_nodes`: of a set of
-    leaves with more nodes above it, the largest ones are paired.
+    leaves with more nodes above it, the largest ones are paired. `max_sets`: of more sets of leaves, those of most
+    clusters stand for all.
 
     >>> from undust.learners.build_tree import build_tree, coded
     >>> urls = [{"p": "a", "id": str(i)} for i in range(4)] + [{"p": "b", "no": str(i)} for i in range(4)]
@@ -65,7 +67,7 @@ def duplicate_nodes(
     hi = np.array([node.hi for node in tree.nodes])
     volume, clusters = np.zeros(m, np.int64), np.zeros(m, np.int64)
     pairs, urls_of_pairs = [np.empty(0, np.int64)], [np.empty((0, 2), np.int64)]
-    for met, urls, alike in _index(tree, cluster):
+    for met, urls, alike in _index(tree, cluster, max_sets):
         volume[met] += urls
         clusters[met] += alike
         largest = np.sort(np.argsort(-urls, kind="stable")[:max_nodes])
@@ -112,7 +114,7 @@ def _smallest(pair: Ints, above: Ints, common: Ints) -> NDArray[np.bool_]:
     return kept
 
 
-def _index(tree: Tree, cluster: NDArray[np.int32]) -> Iterator[tuple[Ints, Ints, int]]:
+def _index(tree: Tree, cluster: NDArray[np.int32], max_sets: int) -> Iterator[tuple[Ints, Ints, int]]:
     """The inverted index: nodes met, ascending, how many URLs of each, and of how many clusters."""
     leaf = np.full(len(cluster), -1, np.int64)
     for node in tree.leaves:
@@ -127,10 +129,13 @@ def _index(tree: Tree, cluster: NDArray[np.int32]) -> Iterator[tuple[Ints, Ints,
     # A cluster's set of leaves as one number: the sum of random numbers, one for each leaf.
     token = np.random.default_rng(0).integers(1, 2**62, m)
     _, kind = np.unique(np.add.reduceat(token[of_leaf], start), return_inverse=True)
+    sizes = np.bincount(kind)
+    frequent = np.sort(np.argsort(-sizes, kind="stable")[:max_sets])
     kind_of_cell = np.repeat(kind, np.diff(np.append(start, len(cell))))
     order = np.lexsort((of_leaf, kind_of_cell))
-    sizes = np.bincount(kind)
-    for common, cells in zip(sizes, np.split(order, np.cumsum(np.bincount(kind_of_cell))[:-1]), strict=True):
+    bounds = np.searchsorted(kind_of_cell[order], np.stack([frequent, frequent + 1]))
+    for common, first, last in zip(sizes[frequent].tolist(), *bounds.tolist(), strict=True):
+        cells = order[first:last]
         met: dict[int, int] = {}
         for at, urls in zip(of_leaf[cells].tolist(), counts[cells].tolist(), strict=True):
             above: Node | None = tree.nodes[at]
@@ -138,4 +143,4 @@ def _index(tree: Tree, cluster: NDArray[np.int32]) -> Iterator[tuple[Ints, Ints,
                 met[above.id] = met.get(above.id, 0) + urls
                 above = above.parent
         ids = sorted(met)
-        yield np.array(ids), np.array([met[i] for i in ids]), int(common)
+        yield np.array(ids), np.array([met[i] for i in ids]), common

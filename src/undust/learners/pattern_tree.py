@@ -46,7 +46,8 @@ class PatternTree(Learner):
     min_sigma: share of common values for a key-key mapping (sigma_min).
     max_fpr: false pairs among the pairs a rule makes (fpr_max).
     max_differing: duplicates that differ in a copied key, above which it is ignored instead.
-    min_members: fewer URLs make no node. max_salient: most values of a key that make nodes.
+    min_members, noise: fewer URLs, or fewer than `noise` times the root of their group's size, make no node.
+    max_salient: most values of a key that make nodes.
     frequencies: count a value in its node (`local`, Algorithm 1) or in the site (`global`, Figure 6).
     align: number path segments from the `start` (as the paper does), from the `end`, or `both` in turn.
     one_sided: ask for the overlap of the source's URLs alone.
@@ -74,6 +75,7 @@ class PatternTree(Learner):
         max_fpr: float = 0.05,
         max_differing: float = 0.2,
         min_members: int = 3,
+        noise: float = 0.25,
         max_salient: int = 100,
         frequencies: Literal["local", "global"] = "local",
         align: Literal["start", "end", "both"] = "both",
@@ -93,6 +95,7 @@ class PatternTree(Learner):
         self.max_fpr = max_fpr
         self.max_differing = max_differing
         self.min_members = min_members
+        self.noise = noise
         self.max_salient = max_salient
         self.frequencies = frequencies
         self.align = align
@@ -129,6 +132,7 @@ class PatternTree(Learner):
                 columns,
                 teaching,
                 min_members=self.min_members,
+                noise=self.noise,
                 max_salient=self.max_salient,
                 frequencies=self.frequencies,
             )

@@ -6,13 +6,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from undust.learners.build_tree import MAYBE, REST, Node
 from undust.learners.node_rules import Candidate
 from undust.learners.sample import Operation, Sample
 from undust.rules import escape
 from undust.rules.rule import Action, Condition
-from undust.url import Key, common_type, field_name, parse, query_separator, split_key, split_query
+from undust.url import (
+    Key,
+    common_type,
+    field_name,
+    matches_type,
+    parse,
+    query_separator,
+    split_key,
+    split_query,
+)
 
 __all__ = ["Writer"]
 
@@ -35,6 +45,7 @@ class Writer:
         self.kinds = [Key(REST) if key == REST else split_key(key) for key in self.tree.keys]
         self.path = [k for k, kind in enumerate(self.kinds) if kind.kind == "path"]
         self.path.sort(key=lambda k: self.kinds[k].position or 0)
+        self._types: dict[tuple[str, int], NDArray[np.bool_]] = {}
         self._orders: dict[int, tuple[tuple[str, ...], str]] = {}
 
     @property
@@ -111,12 +122,19 @@ class Writer:
             return escape(self._value(k, code))
         rows = self.sample.matching(candidate.source, candidate.when)
         column = self.tree.columns[k]
-        values = [column.values[code] or "" for code in np.unique(column.codes[rows]).tolist()]
-        found = common_type(values[:20])
-        found = common_type(values) if found in _TYPES else "any"
-        if self.kinds[k].kind not in ("query", "matrix") and "" in values:
+        codes = np.unique(column.codes[rows])
+        if self.kinds[k].kind not in ("query", "matrix") and "" in [column.values[c] for c in codes.tolist()]:
             return None
-        return "{:" + found + "}" if found in _TYPES else "{}"
+        found = common_type([column.values[c] or "" for c in codes[:20].tolist()])
+        return "{:" + found + "}" if found in _TYPES and self._all_of(found, k)[codes].all() else "{}"
+
+    def _all_of(self, type_name: str, k: int) -> NDArray[np.bool_]:
+        """Per code of a key, whether its value is of the type."""
+        if (type_name, k) not in self._types:
+            values = self.tree.columns[k].values
+            of_type = (value is None or matches_type(type_name, value) for value in values)
+            self._types[type_name, k] = np.fromiter(of_type, bool, len(values))
+        return self._types[type_name, k]
 
     def _value(self, k: int, code: int) -> str:
         value = self.tree.columns[k].values[code]
