@@ -12,9 +12,9 @@ from undust.validation.published import PublishedValidation, Trial, Validated
 from undust.validation.sequential import SequentialTest
 
 if TYPE_CHECKING:
+    from undust.validation.book import Outcome, Validation, run, validate
     from undust.validation.live import LiveFetcher
     from undust.validation.offline import Offline
-    from undust.validation.validate import Outcome, Validation, run, validate
 
 __all__ = [
     "Fetcher",
@@ -37,10 +37,10 @@ __all__ = [
 _LATER = {
     "LiveFetcher": "live",
     "Offline": "offline",
-    "Outcome": "validate",
-    "Validation": "validate",
-    "run": "validate",
-    "validate": "validate",
+    "Outcome": "book",
+    "Validation": "book",
+    "run": "book",
+    "validate": "book",
 }
 
 

@@ -76,17 +76,14 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     """TCP connections, to permitted addresses only.
 
     `resolve` names addresses that DNS does not have (see `parse_resolve`); they are checked like any other.
-    `exempt` are hosts that may be anywhere: proxies the user has chosen.
     """
 
     def __init__(
         self,
         allow_private: bool = False,
         resolve: Mapping[tuple[str, int], tuple[str, int]] | None = None,
-        exempt: Iterable[str] = (),
     ) -> None:
         self.allow_private, self.resolve = allow_private, dict(resolve or {})
-        self.exempt = frozenset(exempt)
         self._below = httpcore.AnyIOBackend()
 
     async def addresses(self, host: str, port: int) -> list[tuple[str, int]]:
@@ -96,7 +93,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         """
         given = self.resolve.get((host.lower().rstrip("."), port))
         found = [given] if given else [(a, port) for a in await lookup(host, port)]
-        if not self.allow_private and host not in self.exempt:
+        if not self.allow_private:
             for address, _ in found:
                 if not is_public(address):
                     raise Forbidden(f"{host} is at the private address {address}")

@@ -12,6 +12,7 @@ from undust.rules import SiteRules
 from undust.validation.case import Case, Trial
 from undust.validation.pages import Pages
 from undust.validation.sameness import Sameness
+from undust.validation.state import Ask
 
 AT_A_TIME = 2
 """URLs tried of a rule before all are judged again: more of them would be fetched in vain when it is decided."""
@@ -110,8 +111,17 @@ class Court:
             return True
         if after.answer.kind == "gone":
             return False
-        again = pages.shown((before.url, 2))
-        return self.likeness.same(before.answer, after.answer, again.answer if again else None)
+        again, after_again = pages.shown((before.url, 2)), pages.shown((after.url, 2))
+        same = self.likeness.same(before.answer, after.answer, again.answer if again else None)
+        if same is False and after_again:
+            # The outcome may be the one that is never the same.
+            same = self.likeness.same(after.answer, before.answer, after_again.answer)
+        return same
+
+    def witnesses(self, attempt: Attempt, pages: Pages) -> list[Ask]:
+        """The pages to be fetched once more before a difference is believed."""
+        shown = [pages.shown((attempt.url, 1)), pages.shown((attempt.outcome, 1))]
+        return [(s.url, 2) for s in shown if s is not None and s.answer.kind == "page"]
 
     def judge(self, attempt: Attempt, pages: Pages) -> None:
         """What an attempt says of its rules."""
@@ -120,8 +130,8 @@ class Court:
             return
         same = self.same(attempt, pages)
         if same is False:
-            again = pages.shown((before.url, 2))
-            if again is None or again.answer.kind != "page":
+            again = [pages.shown(ask) for ask in self.witnesses(attempt, pages)]
+            if any(shown is None or shown.answer.kind != "page" for shown in again):
                 same = None
         what = str(after.answer) if after.answer.kind == "gone" else "another page"
         for case, trial in attempt.parts:

@@ -67,12 +67,12 @@ class GuardedTransport(httpx.AsyncBaseTransport):
                 ssl_context=context, max_connections=100, keepalive_expiry=15.0, network_backend=network
             )
         else:
+            # The proxy itself may be anywhere: the user has chosen it.
             at = httpx.URL(proxy)
             self._pool = httpcore.AsyncHTTPProxy(
                 proxy_url=str(at.copy_with(username=None, password=None)),
                 proxy_auth=(at.username, at.password) if at.username else None,
                 ssl_context=context,
-                network_backend=network,
             )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -150,9 +150,7 @@ class LiveFetcher:
         self.agent = f"undust/{__version__}" + (f" (+{contact})" if contact else "")
         self.stile = Turnstile(delay, concurrency, max_pause=max_pause)
         proxies = urllib.request.getproxies()
-        self.network = GuardedNetwork(
-            allow_private, resolve, {h for p in proxies.values() if (h := httpx.URL(p).host)}
-        )
+        self.network = GuardedNetwork(allow_private, resolve)
         self.client = httpx.AsyncClient(
             transport=GuardedTransport(self.network),
             mounts=self._mounts(proxies),
@@ -185,8 +183,7 @@ class LiveFetcher:
         if self.obey_robots:
             robots = await self._robots_of(origin, host)
             if not robots.allows(origin + target):
-                why = "robots.txt cannot be read" if robots.unreachable else "robots.txt says no"
-                return Answer("refused", why=why)
+                return Answer("refused", why=robots.why)
         return self._read(url, *await self._patiently(origin, host, target, self.max_bytes))
 
     async def _patiently(
@@ -259,26 +256,27 @@ class LiveFetcher:
     async def _robots_of(self, origin: str, host: str) -> Robots:
         async with self._asking.setdefault(origin, asyncio.Lock()):
             if origin not in self.robots:
-                known = self.memory.robots(origin) if self.memory else None
-                status, body = known or await self._ask_robots(origin, host)
-                if self.memory and not known and status != UNREACHABLE:
+                known = self.memory.robots(origin) if self.memory is not None else None
+                status, body, why = (*known, "") if known else await self._ask_robots(origin, host)
+                if self.memory is not None and not known and status != UNREACHABLE:
                     self.memory.keep_robots(origin, status, body)
-                self.robots[origin] = Robots(status, body, self.agent)
+                self.robots[origin] = Robots(status, body, self.agent, why)
                 self.stile.slower(host, self.robots[origin].delay)
             return self.robots[origin]
 
-    async def _ask_robots(self, origin: str, host: str) -> tuple[int, bytes]:
+    async def _ask_robots(self, origin: str, host: str) -> tuple[int, bytes, str]:
         target = "/robots.txt"
         for _ in range(MAX_REDIRECTS + 1):
             answer, headers, body = await self._patiently(origin, host, target, ROBOTS_BYTES)
             if answer.kind != "redirect":
                 # Beyond the cap nothing is read, as nothing of a page beyond its cap; then all is forbidden.
-                return answer.status if answer.kind in ("page", "gone") else UNREACHABLE, body
+                found = answer.kind in ("page", "gone")
+                return answer.status if found else UNREACHABLE, body, "" if found else answer.why
             origin_, host, target = split_origin(urljoin(origin + target, headers.get("location", "")))
             if not origin_:
-                return 404, b""
+                return 404, b"", ""
             origin = origin_
-        return 404, b""
+        return 404, b"", ""
 
     def _mounts(self, proxies: Mapping[str, str]) -> dict[str, httpx.AsyncBaseTransport | None]:
         """Proxies of the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), as httpx wants them."""

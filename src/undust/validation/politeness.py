@@ -121,8 +121,11 @@ class Robots:
     (False, True)
     """
 
-    def __init__(self, status: int, body: bytes, agent: str) -> None:
+    def __init__(self, status: int, body: bytes, agent: str, trouble: str = "") -> None:
         self.agent, self.unreachable = agent, not 200 <= status < 500
+        self.why = (
+            f"robots.txt cannot be read: {trouble or status}" if self.unreachable else "robots.txt says no"
+        )
         text = body.decode("utf-8", "replace") if 200 <= status < 300 else ""
         self._rules = Protego.parse(text)
 

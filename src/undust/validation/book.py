@@ -152,10 +152,16 @@ class Validation:
         pages.fetch(asks)
         for court, attempt in attempts:
             court.learn(attempt.url, pages)
-        doubtful = [(court, attempt) for court, attempt in attempts if court.same(attempt, pages) is False]
-        pages.fetch((shown.url, 2) for _, attempt in doubtful if (shown := pages.shown((attempt.url, 1))))
-        for court, attempt in doubtful:
-            court.learn(attempt.url, pages)
+        # Before a difference is believed, the source is fetched once more, then the outcome.
+        for which in (0, 1):
+            doubtful = [
+                (court, attempt) for court, attempt in attempts if court.same(attempt, pages) is False
+            ]
+            pages.fetch(
+                ask for court, attempt in doubtful for ask in court.witnesses(attempt, pages)[: which + 1]
+            )
+            for court, attempt in doubtful:
+                court.learn(attempt.url, pages)
         done, apart = [], []
         for court, attempt in attempts:
             if len(attempt.parts) == 1 or court.same(attempt, pages):
