@@ -17,6 +17,7 @@ from undust.cli.console import console
 from undust.crawl import Crawl
 from undust.demo import (
     HOST,
+    HOSTS,
     DemoSite,
     Fetched,
     agreement,
@@ -65,7 +66,7 @@ Step = Callable[[Tour], Iterator[str]]
 @click.option("--serve", "stay", is_flag=True, help="Only serve the site, until interrupted.")
 @click.option("--port", default=0, help="With --serve: the port on 127.0.0.1; a free one unless told.")
 def command(folder: str, size: float, seed: int, log_lines: int, warc: bool, stay: bool, port: int) -> None:
-    """Serve a small web site on loopback, crawl it, write its log, learn its rules, and compare with the truth.
+    """Serve a small web site on loopback, crawl it, learn and validate its rules, and compare with the truth.
 
     The files land in DIR. Nothing leaves this machine, and the server stops by itself.
     """
@@ -83,6 +84,7 @@ def command(folder: str, size: float, seed: int, log_lines: int, warc: bool, sta
         ("Write an access log of its visitors", write_access_log),
         ("Read both back", read_back),
         ("Learn rules from the crawl", learn_rules),
+        ("Validate them by fetching", validate_rules),
         ("Compare with the truth", compare),
     ]
     for number, (what, step) in enumerate(steps, 1):
@@ -153,6 +155,32 @@ def learn_rules(tour: Tour) -> Iterator[str]:
     yield f"{len(tour.book)} rules: {tour.folder}/rules.json; the first:"
     for rule in islice(tour.book.rules(), 5):
         yield f"  {rule.describe()}"
+
+
+def validate_rules(tour: Tour) -> Iterator[str]:
+    """validated.json: the rules tried on the site itself. It is at home, so there is no need to be slow."""
+    from undust.validation import run
+
+    with serve(tour.site) as port, console.progress(unit=" pages") as bar:
+        done = run(
+            tour.book,
+            tour.read,
+            delay=0,
+            allow_private=True,
+            resolve={(host, 80): ("127.0.0.1", port) for host in HOSTS},
+            on_page=bar.update,
+        )
+    tour.book = done.book
+    tour.book.save(tour.folder / "validated.json")
+    yield (
+        f"{done.validated} rules hold, {done.rejected} do not, {done.undecided} are open: "
+        f"{tour.folder}/validated.json"
+    )
+    yield f"{done.fetched:,} pages fetched, {done.per_rule:.1f} a decided rule"
+    tried = (rule for site in done.book.sites.values() for rule in site.rejected)
+    for rule in islice((rule for rule in tried if rule.evidence.level == "fetched"), 2):
+        yield f"  not so: {rule.describe()}"
+        yield f"    {rule.why}"
 
 
 def compare(tour: Tour) -> Iterator[str]:
