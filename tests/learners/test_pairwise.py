@@ -365,3 +365,19 @@ def test_a_whole_path_that_is_a_value_of_the_query() -> None:
     (rule,) = learn(clusters, min_clusters=2)
     assert rule.do == {"path": "/{query[id]|tr(:,/)}", "query[id]": None}
     assert all("path" not in rule.do for rule in learn(clusters, min_clusters=2, conversions=""))
+
+
+def test_a_change_counted_from_the_end_stays_where_it_is_when_the_last_segment_is_read() -> None:
+    # Most paths have three segments, so these get a context of their own, in which places could be counted
+    # anew.
+    clusters = [
+        [
+            f"http://www.example.com/{'x/' * (t > 2)}{folder}/item-{t}.{end}"
+            for folder, end in (("new", "html"), ("old", "php"))
+        ]
+        for t in range(1, 30)
+    ]
+    rules = learn(clusters, min_clusters=3)
+    assert [rule.do for rule in rules] == [{"path[-2]": "old", "path[-1]": "item-{a}.php"}]
+    canon = canonical(rules, site([["http://www.example.com/"]]))
+    assert canon("http://www.example.com/x/new/item-77.html") == "http://www.example.com/x/old/item-77.php"

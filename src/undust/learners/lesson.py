@@ -41,7 +41,7 @@ from undust.learners.key_rule import (
     Value,
     without,
 )
-from undust.learners.key_table import Bools, Hashes, Ints, KeyTable
+from undust.learners.key_table import Bools, Hashes, Ints, KeyTable, ranges
 
 _FEW = 12  # values of a key that may be listed instead of left open
 _ABSENT = 6  # keys whose absence a condition may ask for one by one
@@ -73,28 +73,30 @@ class Lesson:
     conversions: Sequence[str]
     scorer: Scorer
 
-    def leaves(self) -> Iterator[Leaf]:
-        """Leaves of the decision tree, those seen in most clusters first."""
+    def leaves(self, most: int = 1 << 60) -> Iterator[Leaf]:
+        """Leaves of the decision tree, the `most` seen in most clusters, those first."""
         order = np.argsort(self.nodes, kind="stable")
+        order = order[self.nodes[order] >= 0]
         nodes = self.nodes[order]
-        starts = np.flatnonzero(np.append(True, nodes[1:] != nodes[:-1]))
-        if not len(nodes):
-            return
-        table = self.table
-        low = np.empty((table.roots, len(starts)), np.int64)
-        high = np.empty((table.roots, len(starts)), np.int64)
-        for atom in range(table.roots):
-            codes = table.of_atom(atom, self.u[order])
-            low[atom] = np.minimum.reduceat(codes, starts)
-            high[atom] = np.maximum.reduceat(codes, starts)
-        bounds = np.append(starts, len(nodes))
-        size = int(self.cluster.max()) + 1
-        of = np.repeat(np.arange(len(starts)), np.diff(bounds))
+        starts = np.flatnonzero(np.append(True, nodes[1:] != nodes[:-1])) if len(nodes) else nodes
+        sizes = np.diff(np.append(starts, len(nodes)))
+        size = int(self.cluster.max(initial=0)) + 1
+        of = np.repeat(np.arange(len(starts)), sizes)
         seen = np.unique(of * size + self.cluster[self.u[order]]) // size
         clusters = np.bincount(seen, minlength=len(starts))
-        for i in np.lexsort((self.u[order[starts]], -np.diff(bounds), -clusters)).tolist():
-            pairs = np.sort(order[bounds[i] : bounds[i + 1]])
-            yield Leaf(int(self.transformation[pairs[0]]), pairs, int(clusters[i]), low[:, i], high[:, i])
+        chosen = np.lexsort((self.u[order[starts]], -sizes, -clusters))[:most]
+        where, _ = ranges(starts[chosen], starts[chosen] + sizes[chosen])
+        rows = self.u[order[where]]
+        begin = np.cumsum(sizes[chosen]) - sizes[chosen]
+        low = np.empty((self.table.roots, len(chosen)), np.int64)
+        high = np.empty((self.table.roots, len(chosen)), np.int64)
+        for atom in range(self.table.roots if len(chosen) else 0):
+            codes = self.table.of_atom(atom, rows)
+            low[atom] = np.minimum.reduceat(codes, begin)
+            high[atom] = np.maximum.reduceat(codes, begin)
+        for k, i in enumerate(chosen.tolist()):
+            pairs = np.sort(order[starts[i] : starts[i] + sizes[i]])
+            yield Leaf(int(self.transformation[pairs[0]]), pairs, int(clusters[i]), low[:, k], high[:, k])
 
     def rule(self, leaf: Leaf) -> KeyRule | None:
         """The leaf's context and transformation; None where it is no function."""
@@ -111,7 +113,7 @@ class Lesson:
             # what is read of the last segment is known by its place from the end: so must be what is changed
             changes = tuple(
                 replace(c, place=1, from_end=True)
-                if c.column < 0 and c.one_key and c.place == segments - 1
+                if c.column < 0 and c.one_key and not c.from_end and c.place == segments - 1
                 else c
                 for c in changes
             )

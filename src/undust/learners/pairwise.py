@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -174,7 +173,7 @@ class Pairwise(Learner):
         scorer = lesson.scorer
         found: dict[object, Candidate] = {}
         covered: dict[int, list[Ints]] = {}
-        for leaf in islice(lesson.leaves(), _LEAVES):
+        for leaf in lesson.leaves(_LEAVES):
             if leaf.clusters < self.min_clusters or scorer.trials > _TRIALS * lesson.table.n:
                 break
             done = covered.setdefault(leaf.transformation, [])
