@@ -387,6 +387,14 @@ def _mixed(trial: Trial, mine: Ints, by_name: dict[str, Feature], used: tuple[st
     return False
 
 
+def _overwrites(rule: Rule) -> bool:
+    """Does it put a fixed name into a segment whatever stood there? What stood there is then lost."""
+    fixed = [
+        k for k, v in rule.do.items() if k.startswith("path[") and isinstance(v, str) and v and "{" not in v
+    ]
+    return any("{" in str(rule.when.get(k, "{")) for k in fixed)
+
+
 def _tested(
     trial: Trial,
     mine: Ints,
@@ -400,7 +408,7 @@ def _tested(
 
     Most URLs it would change must lie in path shapes with evidence; a rule that rewrites the path must have been
     seen right on every kind of last segment it would touch (a listing is not like the files in it); and one that
-    folds letters into a form must mostly lead to forms that exist.
+    folds letters, or puts one name in the place of any, must mostly lead to forms that exist.
     """
     rows = affected
     for f, code in conditions:
@@ -420,6 +428,7 @@ def _tested(
         tail = view.tails[0]
         if not np.isin(np.unique(tail[rows]), np.unique(tail[trial.source[mine]])).all():
             return False
-        if any(isinstance(v, str) and ("|lower" in v or "|upper" in v) for v in rule.do.values()):
+        folds = any(isinstance(v, str) and ("|lower" in v or "|upper" in v) for v in rule.do.values())
+        if folds or _overwrites(rule):
             return len(mine) >= 0.5 * len(rows)
     return True
