@@ -32,7 +32,10 @@ def main() -> None:
         unwanted = options.words and not any(word in arguments for word in options.words)
         if unwanted or ("sites/" in arguments and options.sites is None):
             continue
-        given = [str(options.sites) + "/" if word == "sites/" else word for word in shlex.split(arguments)]
+        given = [
+            word.replace("sites", str(options.sites), 1) if word.startswith("sites/") else word
+            for word in shlex.split(arguments)
+        ]
         print("undust", arguments, file=sys.stderr, flush=True)
         done = subprocess.run(
             [sys.executable, "-m", "undust", *given, "-q"], check=True, capture_output=True, text=True

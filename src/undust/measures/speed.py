@@ -186,8 +186,8 @@ def speed_table(case: Case, timings: Iterator[Timing]) -> Iterator[str]:
                 t.name,
                 t.sizes[-1],
                 *[None] * (len(SHARES) - len(t.seconds)),
-                *(f"{s:.3f}" for s in t.seconds),
-                f"{t.growth:.2f}" if len(t.sizes) > 1 else None,
+                *(f"{s:.4f}" for s in t.seconds),
+                f"{t.growth:.2f}" if len(set(t.sizes)) > 1 else None,
                 f"{1e6 * per_item:,.1f}",
                 f"{1 / per_item:,.0f}" if per_item else "-",
             ]
