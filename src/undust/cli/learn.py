@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,10 +13,13 @@ from undust.cli.console import console, max_bad_ratio, rejects, too_many_bad
 from undust.errors import UsageError
 
 if TYPE_CHECKING:
-    from undust.likeness import Site
-    from undust.rules import SiteRules
+    from undust.learners import Learner
+    from undust.rules import RuleBook, SiteRules
 
 SHOWN = 10
+
+WORTH_IT = 20_000
+"""Pages from which on starting processes pays, unless --jobs says how many."""
 
 
 @click.command()
@@ -45,7 +49,35 @@ SHOWN = 10
     help="Share of a site's distinct contents that its rules may lose, as judged.",
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner.")
-@click.option("--memory", help="How much reading may use before spilling to disk, e.g. 2GB.")
+@click.option(
+    "--memory", help="How much reading may use before spilling, and sites that are learned at once, e.g. 2GB."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    help="Sites learned at once, each in its own process; else as many as there are processors.",
+)
+@click.option(
+    "--max-urls-per-site",
+    type=click.IntRange(1),
+    default=1_000_000,
+    show_default=True,
+    help="Of a host with more URLs a sample is looked at; the support of its rules is counted on all.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="This machine, or Spark (pip install 'undust[spark]'): the book is the same.",
+)
+@click.option(
+    "--resume",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Where finished sites are kept until the book is written, so that a killed run can go on; "
+    "else beside the book.",
+)
 @click.option("--stats", type=click.Path(dir_okay=False), help="Figures of the run as JSON.")
 @click.option("--reproducible", is_flag=True, help="No date in the book: equal input, equal bytes.")
 @rejects
@@ -60,6 +92,10 @@ def command(
     risk: float,
     settings: tuple[str, ...],
     memory: str | None,
+    jobs: int | None,
+    max_urls_per_site: int,
+    engine: str,
+    resume: str | None,
     stats: str | None,
     reproducible: bool,
     rejects: str | None,
@@ -70,12 +106,83 @@ def command(
     INPUT: access logs, crawl tables, URL lists, archives, feeds. The strongest evidence the pages carry is
     used: contents make rules `probable`, sizes or URLs alone make them `likely`, to be validated by fetching.
     """
-    from undust import crawl, likeness
-    from undust.engines.learn import learn
+    from undust.engines.local import bytes_of
+    from undust.engines.state import State
     from undust.files import replacing
     from undust.learners import create
 
+    bytes_of(memory)  # a wrong one is found before all the work
     method = create(learner, _settings(settings))
+    figures: dict[str, Any] = {"sites": 0, "rules": 0, "merged": 0, "failed": 0}
+
+    def on_site(learned: SiteRules) -> None:
+        figures["sites"] += 1
+        figures["rules"] += len(learned.rules)
+        figures["merged"] += sum((r.evidence.pairs or 0) - (r.evidence.false or 0) for r in learned.rules)
+        figures["failed"] += "failed" in learned.notes
+        for line in _lines(learned):
+            console.note(line)
+
+    options: dict[str, Any] = {
+        "site_key": site_key,
+        "risk": risk,
+        "host": host,
+        "max_urls_per_site": max_urls_per_site,
+        "on_site": on_site,
+        "dated": not reproducible,
+    }
+    state = State(resume or _beside(out)) if resume or _is_file(out) else None
+    if engine == "spark":
+        from undust.engines import spark
+
+        book, read = spark.learn_files(inputs, method, format=format_, rejects=rejects, **options)
+    else:
+        book, read = _here(inputs, method, format_, rejects, memory=memory, jobs=jobs, state=state, **options)
+    with replacing(out) as file:
+        file.write(book.dumps().encode("ascii"))
+    figures |= read
+    if stats:
+        with replacing(stats) as file:
+            file.write((json.dumps(figures) + "\n").encode())
+    if state is not None and engine == "local":
+        if state.trouble:
+            console.note(f"finished sites were not kept for --resume: {state.trouble}")
+        if figures["failed"]:
+            console.note(
+                f"{figures['failed']} sites failed: the same command tries these again, and no others"
+            )
+        else:
+            state.remove()
+    if not len(book):
+        console.note("nothing to learn: no rule stood up to the evidence")
+    console.summary(
+        in_=figures["lines"],
+        out=figures["pages"],
+        merged=figures["merged"],
+        rules=len(book),
+        bad=figures["bad"],
+        **({"failed": figures["failed"]} if figures["failed"] else {}),
+    )
+    in_part = figures["failed"] or too_many_bad(figures["bad"], figures["lines"], max_bad_ratio)
+    return 3 if in_part else 0
+
+
+def _here(
+    inputs: tuple[str, ...],
+    learner: Learner,
+    format_: str | None,
+    rejects: str | None,
+    *,
+    host: str | None,
+    memory: str | None,
+    jobs: int | None,
+    on_site: Callable[[SiteRules], None],
+    **options: Any,
+) -> tuple[RuleBook, dict[str, int]]:
+    """Learn on this machine."""
+    from undust import crawl, likeness
+    from undust.engines.learn import learn
+
     read = crawl.read(
         list(inputs),
         format=format_,
@@ -88,39 +195,36 @@ def command(
     console.bad_lines(read.stats.first_bad, read.stats.bad)
     for note in read.stats.notes:
         console.note(note)
-    figures: dict[str, Any] = {"pages": read.n, "sites": 0, "rules": 0, "merged": 0, "forms": 0}
     with console.progress(total=read.n, unit=" pages") as bar:
 
-        def on_site(site: Site, learned: SiteRules) -> None:
-            bar.update(site.n)
-            figures["sites"] += 1
-            figures["rules"] += len(learned.rules)
-            merged = sum((r.evidence.pairs or 0) - (r.evidence.false or 0) for r in learned.rules)
-            figures["merged"] += merged
-            for line in _lines(site, learned):
-                console.note(line)
+        def done(learned: SiteRules) -> None:
+            bar.update(learned.notes.get("pages", 0))
+            on_site(learned)
 
-        book = learn(
-            read,
-            method,
-            site_key=site_key,
-            risk=risk,
-            on_site=on_site,
-            dated=not reproducible,
-        )
-    with replacing(out) as file:
-        file.write(book.dumps().encode("ascii"))
-    if stats:
-        with replacing(stats) as file:
-            file.write(
-                (json.dumps(figures | {"lines": read.stats.lines, "bad": read.stats.bad}) + "\n").encode()
-            )
-    if not len(book):
-        console.note("nothing to learn: no rule stood up to the evidence")
-    console.summary(
-        in_=read.stats.lines, out=read.n, merged=figures["merged"], rules=len(book), bad=read.stats.bad
-    )
-    return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+        jobs = jobs or (processors() if read.n > WORTH_IT else 1)
+        book = learn(read, learner, jobs=jobs, memory=memory, on_site=done, **options)
+    return book, {"pages": read.n, "lines": read.stats.lines, "bad": read.stats.bad}
+
+
+def processors() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _is_file(out: str) -> bool:
+    return not os.path.exists(out) or os.path.isfile(out)
+
+
+def _beside(out: str) -> str:
+    """The directory for finished sites that belongs to a book.
+
+    >>> _beside("books/rules.json")
+    'books/.rules.json.state'
+    """
+    folder, name = os.path.split(out)
+    return os.path.join(folder, f".{name}.state")
 
 
 def _settings(given: tuple[str, ...]) -> Mapping[str, str]:
@@ -133,9 +237,12 @@ def _settings(given: tuple[str, ...]) -> Mapping[str, str]:
     return out
 
 
-def _lines(site: Site, learned: SiteRules) -> list[str]:
+def _lines(learned: SiteRules) -> list[str]:
     """What was learned of a site, as a person reads it."""
-    out = [f"{site.name}: {site.n:,} pages, {len(learned.rules)} rules ({learned.notes.get('evidence')})"]
+    pages = f"{learned.name}: {learned.notes.get('pages', 0):,} pages"
+    if "failed" in learned.notes:
+        return [f"{pages}, failed: {learned.notes['failed']}"]
+    out = [f"{pages}, {len(learned.rules)} rules ({learned.notes.get('evidence')})"]
     for rule in learned.rules[:SHOWN]:
         e = rule.evidence
         figures = f"{e.pairs or e.support or 0:,} merges" + (f", {e.false} false" if e.false else "")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,15 @@ import pyarrow as pa
 import xxhash
 
 from undust.crawl import Crawl, read
-from undust.errors import UsageError
+from undust.engines.bound import MAX_URLS, bounded, owned, owners, recounted, supports
+from undust.engines.state import State
+from undust.errors import UndustError, UsageError
 from undust.learners import Learner, create
 from undust.learners.auto import Auto
 from undust.learners.view import View
 from undust.likeness import Site, sketch_kind, sketcher, split_sites
 from undust.likeness.labels import DIGEST
+from undust.likeness.seen import page_urls
 from undust.likeness.sizes import label_by_size
 from undust.rules import Rule, RuleBook, SiteRules, prove
 from undust.selection.greedy import Selection, confirm, select
@@ -43,37 +48,100 @@ def learn(
     risk: float = RISK,
     params: Mapping[str, Any] | None = None,
     host: str | None = None,
-    on_site: Callable[[Site, SiteRules], None] | None = None,
+    on_site: Callable[[SiteRules], None] | None = None,
     dated: bool = False,
+    jobs: int = 1,
+    memory: str | int | None = None,
+    max_urls_per_site: int = MAX_URLS,
+    state: State | None = None,
 ) -> RuleBook:
     """Learn a rule book from pages; anything `undust.read` takes will do.
+
+    The book is the same for any order of the pages and any number of `jobs` (processes). `memory` bounds how many
+    sites are learned at once. A host of more than `max_urls_per_site` URLs is sampled, the support of its rules
+    counted on all. A site that fails has no rules and says why in its notes (`failed`); only if all fail is it an
+    error. `on_site` is called with each site that is done; `state` keeps those, so that a killed run can go on.
 
     >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}{i}", "digest": f"{i}"} for i in range(20) for s in "xy"]
     >>> book = learn(pages)
     >>> [r.describe() for r in book.rules()]
     ['*: drop sid']
     """
+    from undust.engines.local import learn_sites
+
     if site_key not in ("host", "domain", "all"):
         raise UsageError(f"no site key {site_key!r}; there are host, domain, all")
     if isinstance(learner, str):
         learner = create(learner, params)
+    pages = _pages(crawl, host)
+    part, over = bounded(pages, site_key, max_urls_per_site)
     book = RuleBook(site_key=site_key)
-    today = datetime.now(UTC).date().isoformat()
-    for site in sites(crawl, site_key, host):
-        learned = learn_site(site, learner, risk=risk)
-        if dated:
-            learned.rules = [replace(r, learned_at=today) for r in learned.rules]
+    found = split_sites(part, site_key)  # type: ignore[arg-type]  # checked above
+    for learned in learn_sites(found, learner, risk, jobs=jobs, memory=memory, state=state):
         book.add(learned)
         if on_site is not None:
-            on_site(site, learned)
+            on_site(learned)
+    if over:
+        _recount(book, pages, over)
+    return finished(book, dated)
+
+
+def finished(book: RuleBook, dated: bool = False) -> RuleBook:
+    """The book with its sites in order, and dated if it is to be; an error if no site could be learned."""
+    book.sites = dict(sorted(book.sites.items()))
+    lame = [f"{name}: {site.notes['failed']}" for name, site in book.sites.items() if "failed" in site.notes]
+    if lame and len(lame) == len(book.sites):
+        raise UndustError(f"no site could be learned: {lame[0]}")
+    if dated:
+        today = datetime.now(UTC).date().isoformat()
+        for site in book.sites.values():
+            site.rules = [replace(r, learned_at=today) for r in site.rules]
     return book
+
+
+def _recount(book: RuleBook, pages: pa.Table, over: Mapping[str, int]) -> None:
+    """Count the support of rules that were found on a sample on all pages, batch by batch."""
+    owner = owners(book.sites.values(), over)
+    support = {site.name: np.zeros(len(site.rules), np.int64) for site in owner.values()}
+    total: Counter[str] = Counter()
+    for start in range(0, len(pages), 1 << 16):
+        batch = pages.slice(start, 1 << 16)
+        for name, urls in owned(page_urls(batch), owner, book.site_key).items():
+            support[name] += supports(book.sites[name], book.site_key, urls)
+            total[name] += len(urls)
+    for name, counts in support.items():
+        book.add(recounted(book.sites[name], counts.tolist(), total[name]))
 
 
 def sites(crawl: Crawl | pa.Table | Any, site_key: str = "host", host: str | None = None) -> Iterator[Site]:
     """The sites of whatever holds pages."""
+    return split_sites(_pages(crawl, host), site_key)  # type: ignore[arg-type]  # a name that is none fails there
+
+
+def _pages(crawl: Crawl | pa.Table | Any, host: str | None) -> pa.Table:
     if not isinstance(crawl, Crawl):
         crawl = read(crawl, host=host, sketcher=sketcher, sketch_kind=sketch_kind())
-    return split_sites(crawl.pages, site_key)  # type: ignore[arg-type]  # checked above, by `learn`
+    return crawl.pages
+
+
+def attempt(site: Site, learner: Learner, risk: float = RISK) -> SiteRules:
+    """The rules of a site; what goes wrong with one site is no reason to give up the others.
+
+    A wrong call (a parameter out of range) is wrong for all, and is an error.
+    """
+    try:
+        return learn_site(site, learner, risk=risk)
+    except UsageError:
+        raise
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return failed(site.name, site.hosts, site.n, f"{why} ({Path(at.filename).name}:{at.lineno})")
+
+
+def failed(name: str, hosts: tuple[str, ...], pages: int, why: str) -> SiteRules:
+    """A site without rules, and why it has none."""
+    return SiteRules(name, hosts, notes={"failed": why, "pages": pages})
 
 
 def learn_site(

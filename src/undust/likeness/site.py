@@ -117,17 +117,15 @@ def split_sites(pages: pa.Table, site_key: SiteKey = "host", *, aliases: bool = 
         return
     urls = page_urls(pages)
     hosts, host = _numbered([host_of(url) for url in urls])
-    domain = _numbered([_domain(h) for h in hosts])[1]
+    domain = _numbered([registrable(h) for h in hosts])[1]
     if site_key == "all":
         group = np.zeros(len(hosts), dtype=np.int64)
     elif site_key == "domain":
         group = domain
     else:
         group = np.arange(len(hosts))
-        twins = np.flatnonzero(np.bincount(domain)[domain[host]] > 1)
-        if aliases and len(twins):
-            path = _numbered([urls[row].partition("//")[2].partition("/")[2] for row in twins.tolist()])[1]
-            group = alias_groups(label_site(pages.take(twins)), path, host[twins], domain)
+        if aliases:
+            _join_aliases(group, pages, urls, host, domain)
     weight = np.bincount(host, minlength=len(hosts))
     order = np.argsort(group[host], kind="stable")
     bounds = np.cumsum(np.append(0, np.bincount(group[host])))
@@ -138,6 +136,24 @@ def split_sites(pages: pa.Table, site_key: SiteKey = "host", *, aliases: bool = 
         parts.append((name, tuple(hosts[m] for m in members.tolist()), order[bounds[g] : bounds[g + 1]]))
     for name, names, rows in sorted(parts, key=lambda part: part[0]):
         yield Site(name, names, pages if len(rows) == len(pages) else pages.take(rows))
+
+
+def _join_aliases(
+    group: NDArray[np.int64],
+    pages: pa.Table,
+    urls: list[str],
+    host: NDArray[np.int64],
+    domain: NDArray[np.int64],
+) -> None:
+    """Give hosts that are aliases one group; domain by domain, so that none depends on what else was crawled."""
+    order = np.argsort(domain[host], kind="stable")
+    bounds = np.cumsum(np.append(0, np.bincount(domain[host])))
+    for d in np.flatnonzero(np.bincount(domain) > 1).tolist():
+        rows, hosts = order[bounds[d] : bounds[d + 1]], np.flatnonzero(domain == d)
+        path = _numbered([urls[row].partition("//")[2].partition("/")[2] for row in rows.tolist()])[1]
+        local = np.searchsorted(hosts, host[rows])
+        joined = alias_groups(label_site(pages.take(rows)), path, local, np.zeros(len(hosts), np.int64))
+        group[hosts] = hosts[joined]
 
 
 def host_of(url: str) -> str:
@@ -195,8 +211,12 @@ def _numbered(strings: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     return distinct, np.fromiter((number[s] for s in strings), np.int64, len(strings))
 
 
-def _domain(host: str) -> str:
-    """Registrable domain of a host that may carry a port."""
+def registrable(host: str) -> str:
+    """Registrable domain of a host that may carry a port.
+
+    >>> registrable("www.example.com:8080")
+    'example.com'
+    """
     bare = host if host.endswith("]") else host.rsplit(":", 1)[0]
     return host_labels(bare)[0] if bare else host
 
@@ -206,5 +226,5 @@ def _name(site_key: SiteKey, members: NDArray[np.int64], hosts: list[str], weigh
     if site_key == "all":
         return "*"
     if site_key == "domain":
-        return _domain(hosts[members[0]])
+        return registrable(hosts[members[0]])
     return hosts[int(members[np.argmax(weight[members])])]
