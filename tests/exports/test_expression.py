@@ -24,7 +24,7 @@ _spec.loader.exec_module(made_up)
 HOSTS = ("a.example", "www.a.example", "b.example")
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(made_up.good_rules, made_up.urls())
 def test_what_it_makes_of_a_url_is_what_the_rule_makes_of_it(rule: Rule, url: str) -> None:
     book = RuleBook({"a.example": SiteRules("a.example", HOSTS, [rule])})
