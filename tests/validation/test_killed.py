@@ -51,7 +51,8 @@ def test_killed_and_resumed(inputs: Path) -> None:
 
     def kill(number: int, url: str) -> bool:
         if len(app.targets) == number:
-            in_flight.append(url)
+            # One a host: this one, and perhaps the last one of the other host.
+            in_flight.extend({url.split("/")[2]: url for url in app.targets}.values())
             os.kill(running.pid, signal.SIGKILL)
         return len(app.targets) == number
 
@@ -64,9 +65,9 @@ def test_killed_and_resumed(inputs: Path) -> None:
         app.hook = lambda url: None
         assert start(inputs, port, "out.json", f"--resume={inputs / 'state'}").wait(60) == 0
     assert (inputs / "out.json").read_text() == whole
-    # What was in flight at the moment of a kill, and nothing else, was asked for once more.
+    # What was in flight when it was killed, and nothing else, was asked for once more.
     repeated = app.asked - asked_once
-    assert set(repeated) <= set(in_flight) and repeated.total() <= 3
+    assert set(repeated) <= set(in_flight) and repeated.total() <= 2 * 3
     assert not asked_once - app.asked
 
 

@@ -54,12 +54,14 @@ class Troubled:
         self.asked[url] += 1
         self.targets.append(url)
         self.visits[url] += not self.hook(url)
-        self.at_once += 1
+        # One that is slow does not notice when it is left.
+        late = self.trouble(url) == "slow" and self.slow > 1
+        self.at_once += not late
         self.most_at_once = max(self.at_once, self.most_at_once)
         try:
             await self.answer(url, scope, receive, send)
         finally:
-            self.at_once -= 1
+            self.at_once -= not late
 
     async def answer(self, url, scope, receive, send) -> None:
         async def reply(status: int, body: bytes = b"", **headers: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -124,7 +127,7 @@ def command(
     assert out is not None
     from undust.validation.address import parse_resolve
 
-    with console.progress(total=max_fetches, unit=" pages") as bar:
+    with terminated_as_interrupted(), console.progress(total=max_fetches, unit=" pages") as bar:
         done = run(
             book,
             read,
@@ -133,6 +136,7 @@ def command(
             max_time=max_time,
             method=method,  # type: ignore[arg-type]  # click has checked it
             again=again,
+            probe=probe,
             on_page=bar.update,
             log=console.detail,
             delay=delay,
@@ -179,6 +183,21 @@ def command(
     if done.interrupted:
         return 130
     return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM ends the run as Ctrl-C does: what is decided is written."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    except ValueError:  # not the main thread, which alone gets signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _settings(given: tuple[str, ...]) -> dict[str, float]:

@@ -22,6 +22,7 @@ from undust.validation.case import Case
 from undust.validation.court import Attempt, Court, alone
 from undust.validation.live import LiveFetcher
 from undust.validation.pages import AsyncFetcher, Pages, domain_of
+from undust.validation.probe import idle_parameters, reversed_rules, swaps
 from undust.validation.sequential import SequentialTest
 from undust.validation.state import Ask, State
 
@@ -120,15 +121,37 @@ class Validation:
                 for trial in replace(case).next(2, cost=lambda t: 2):
                     yield f"    {trial.url} -> {trial.outcome}"
 
-    def run(self, pages: Pages) -> None:
-        """Try all rules until each is decided or nothing more may be fetched."""
+    def run(self, pages: Pages, probe: bool = False) -> None:
+        """Try all rules until each is decided or nothing more may be fetched; then what comes of the failures.
+
+        With `probe` the sites are also asked about parameters that no rule is about.
+        """
+        self._decide(pages)
+        for court in self.courts:
+            self._propose(court, reversed_rules(court.cases))
+            if probe and not pages.stopped:
+                self._propose(court, swaps(court.cases))
+                self._propose(court, idle_parameters(court, self.verdicts(), pages))
+        self._decide(pages)
+        self.stop(pages.stopped)
+
+    def _propose(self, court: Court, rules: Iterable[Rule]) -> None:
+        """Further rules to try. They come into the book only if they hold."""
+        known = {rule.id for rule in (*court.rules.rules, *court.rules.rejected)}
+        known |= {case.rule.id for case in court.cases}
+        last = max((rule.order for rule in court.rules.rules), default=0)
+        for rule in rules:
+            if rule.id not in known:
+                known.add(rule.id)
+                court.add(Case(replace(rule, order=last + 1), court.urls, self.test))
+
+    def _decide(self, pages: Pages) -> None:
         while not pages.stopped:
             attempts = [(court, attempt) for court in self.courts for attempt in court.attempts(pages)]
             if not attempts:
                 break
             for court, attempt in self._fetch(attempts, pages):
                 court.judge(attempt, pages)
-        self.stop(pages.stopped)
 
     def run_as_published(self, pages: Pages, **parameters: float) -> None:
         """The papers' procedure instead, site by site."""
@@ -180,7 +203,8 @@ class Validation:
                 rules += [rule for some in self.published[court.rules.name] for rule in some]
             else:
                 judged = {case.rule.id: judge(case) for case in court.cases}
-                rules = [judged.get(rule.id, rule) for rule in court.rules.rules]
+                rules = [judged.pop(rule.id, rule) for rule in court.rules.rules]
+                rules += [rule for rule in judged.values() if rule.status == "validated"]
             rejected = [*court.rules.rejected, *(r for r in rules if r.status == "rejected")]
             kept = [r for r in rules if r.status != "rejected"]
             # Rules that are rejected once more are not kept twice.
@@ -261,13 +285,15 @@ def validate(
     method: Method = "sequential",
     test: SequentialTest | None = None,
     again: bool = False,
+    probe: bool = False,
     published: Mapping[str, float] | None = None,
     fetcher: AsyncFetcher | None = None,
     **manners: Any,
 ) -> RuleBook:
     """Put the rules of a book to the test by fetching; gives the book with its verdicts.
 
-    `resume` is a file that keeps what was fetched: a later call with it goes on from there. `published` are
+    `resume` is a file that keeps what was fetched: a later call with it goes on from there. `probe` asks the
+    sites about parameters that no rule is about, too. `published` are
     the parameters of the papers' procedure (count, epsilon). `manners` are those of `LiveFetcher`: delay,
     concurrency, contact, obey_robots, allow_private, resolve, ...
 
@@ -289,6 +315,7 @@ def validate(
         method=method,
         test=test,
         again=again,
+        probe=probe,
         published=published,
         fetcher=fetcher,
         **manners,
@@ -308,6 +335,7 @@ def run(
     method: Method = "sequential",
     test: SequentialTest | None = None,
     again: bool = False,
+    probe: bool = False,
     published: Mapping[str, float] | None = None,
     fetcher: AsyncFetcher | None = None,
     on_page: Callable[[], object] = lambda: None,
@@ -334,10 +362,10 @@ def run(
         )
         try:
             if method == "sequential":
-                validation.run(pages)
+                validation.run(pages, probe)
             else:
                 validation.run_as_published(pages, **(published or {}))
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             interrupted = True
             validation.stop("interrupted")
         verdicts = validation.verdicts()

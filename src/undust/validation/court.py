@@ -53,6 +53,11 @@ class Court:
     def __post_init__(self) -> None:
         self.served = Counter(url for case in self.cases for url in case.trials)
 
+    def add(self, case: Case) -> None:
+        """One more rule to try."""
+        self.cases.append(case)
+        self.served.update(case.trials.keys())
+
     def attempts(self, pages: Pages) -> list[Attempt]:
         """What to try next of each rule that is not decided."""
         out: list[Attempt] = []
