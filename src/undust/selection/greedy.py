@@ -273,13 +273,18 @@ def _weight(c: Candidate) -> float:
 
 def _parts_written(rule: Rule) -> frozenset[str]:
     """Which parts of a URL the rule writes: changes of different parts go together."""
+    if all(value is None and key.startswith("query[") for key, value in rule.do.items()):
+        return frozenset({"drops"})
     return frozenset(
         "path" if key.startswith("path") else "all" if key == "substitute" else key for key in rule.do
     )
 
 
 def _clashes(rule: Rule, t: Trial, written: list[tuple[frozenset[str], np.ndarray]], n: int) -> bool:
+    """Do its writes meet those of an earlier rule of the round? Parameters may be dropped in any order."""
     mine = _parts_written(rule)
+    if mine == {"drops"}:
+        return False
     for parts, rows in written:
         if mine & parts or "all" in mine | parts:
             mask = np.zeros(n, bool)

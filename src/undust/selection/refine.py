@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from undust.learners.view import Ints, escape
+from undust.learners.view import Ints, View, escape
 from undust.rules import Rule
 from undust.selection.bounds import wilson_lower
 from undust.selection.prior import strength
 from undust.selection.trial import Trial
-from undust.url import field_name
+from undust.url import field_name, field_value
 
 FOLDS = 5
 _NAMED = re.compile(r"\{[A-Za-z_]")  # a group whose text is used
 _READ = re.compile(r"\{(query\[[^\]#|]*\])")  # a parameter whose value is used
+FEW_VALUES = 30  # a parameter with so few values chooses among them: each must have been seen not to matter
 MOST_NOISE = (
     0.2  # a rule that is denied more often than this is never taken for a true one under wrong labels
 )
@@ -387,6 +388,12 @@ def _mixed(trial: Trial, mine: Ints, by_name: dict[str, Feature], used: tuple[st
     return False
 
 
+def _blank(view: View, rows: Ints) -> set[str]:
+    """Names of parameters that stand without a value in some of these forms."""
+    fields = {f for row in rows.tolist() for f in view.parts[row][2]}
+    return {field_name(f) for f in fields if not field_value(f)}
+
+
 def _overwrites(rule: Rule) -> bool:
     """Does it put a fixed name into a segment whatever stood there? What stood there is then lost."""
     fixed = [
@@ -406,7 +413,8 @@ def _tested(
 ) -> bool:
     """Is the context about as wide as what was seen?
 
-    Most URLs it would change must lie in path shapes with evidence; a rule that rewrites the path must have been
+    Most URLs it would change must lie in path shapes with evidence; one that drops blank parameters must have been
+    seen right for each name it would drop, one that drops any value of a choice for most values; a rule that rewrites the path must have been
     seen right on every kind of last segment it would touch (a listing is not like the files in it); and one that
     folds letters, or puts one name in the place of any, must mostly lead to forms that exist.
     """
@@ -416,6 +424,17 @@ def _tested(
     if not len(rows):
         return True
     view, rule = trial.view, trial.rule
+    if "|noblank" in str(rule.do.get("query", "")):
+        good = mine[trial.good[mine]]
+        seen_blank = _blank(view, trial.source[good]) - _blank(view, trial.anchor[good])
+        if len(seen_blank) < 2 or not _blank(view, rows) <= seen_blank:
+            return False
+    if "value" in by_name and "value" not in {f.name for f in fs} and prior < 14:
+        value = by_name["value"].codes
+        kinds = np.unique(value[rows])
+        good_values = np.unique(value[trial.source[mine[trial.good[mine]]]])
+        if len(kinds) <= FEW_VALUES and np.isin(value[rows], good_values).mean() < 0.9:
+            return False
     shape = view.shapes[0]
     share = float(np.isin(shape[rows], np.unique(shape[trial.source[mine]])).mean())
     if share < (0.3 if prior >= 10 else 0.7):
