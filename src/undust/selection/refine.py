@@ -413,10 +413,11 @@ def _tested(
 ) -> bool:
     """Is the context about as wide as what was seen?
 
-    Most URLs it would change must lie in path shapes with evidence; one that drops blank parameters must have been
-    seen right for each name it would drop, one that drops any value of a choice for most values; a rule that rewrites the path must have been
-    seen right on every kind of last segment it would touch (a listing is not like the files in it); and one that
-    folds letters, or puts one name in the place of any, must mostly lead to forms that exist.
+    Most URLs it would change must lie in path shapes with evidence. One that drops blank parameters must have been
+    seen right for each name it would drop, one that drops any value of a choice for most of the values. A rule
+    that rewrites the path must have been seen right on every kind of last segment it would touch (a listing is
+    not like the files in it); and one that folds letters, or puts one name in the place of any, must mostly lead
+    to forms that exist.
     """
     rows = affected
     for f, code in conditions:
