@@ -37,6 +37,9 @@ DEPLOYABLE = 30
 LEARNED_FROM = 15_000
 """Pages from which rules are sought; on a larger site a sample of whole clusters, confirmed on all pages."""
 
+PROPOSED = 300
+"""Likely rules of a published learner that are handed on to be validated."""
+
 Log = Callable[[str], None]
 
 
@@ -151,12 +154,13 @@ def learn_site(
 
     With content (digests, sketches, labels) rules are `probable`. With sizes alone they are judged by sizes and
     are `likely`. With URLs alone nothing can be judged: what is proposed by the list alone is `likely` too, and
-    validation by fetching is advised.
+    validation by fetching is advised. A published learner's proposals from URLs and sizes are given as its paper
+    gives them, ranked and to be validated.
     """
     learner = learner or Auto()
     evidence = evidence_of(site)
     notes: dict[str, Any] = {"evidence": evidence, "learner": learner.name, "pages": site.n}
-    if evidence == "url":
+    if evidence == "url" or (evidence == "size" and not isinstance(learner, Auto)):
         rules = _from_urls_alone(site, learner)
         notes["advice"] = "no page content was seen: validate these rules by fetching (undust validate)"
         proof = prove(rules, list(site.urls), site.hosts)
@@ -225,7 +229,7 @@ def _once(learner: Learner) -> Callable[[View], list[Rule]]:
 def _from_urls_alone(site: Site, learner: Learner) -> list[Rule]:
     """The list itself is all there is: DustBuster's likely rules, best first."""
     proposing = create("dustbuster") if isinstance(learner, Auto) else learner
-    ranked = proposing.propose(site)[:DEPLOYABLE]
+    ranked = proposing.propose(site)[: DEPLOYABLE if isinstance(learner, Auto) else PROPOSED]
     return [replace(r, order=i, status="likely") for i, r in enumerate(ranked)]
 
 
