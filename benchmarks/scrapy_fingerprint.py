@@ -8,6 +8,7 @@ these hosts). duplicate-url-discarder gets the same rules, as far as it can expr
 
 from __future__ import annotations
 
+import html
 import logging
 import sys
 import tempfile
@@ -15,12 +16,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter as ScrapyFingerprinter
 from scrapy.utils.test import get_crawler
 
-from undust.demo import DemoSite
+from undust.demo import DemoSite, crawl
+from undust.demo.spider import _LINK
 from undust.exports import export
 from undust.integrations.scrapy import RequestFingerprinter
 from undust.rules import RuleBook
@@ -28,16 +31,27 @@ from undust.rules import RuleBook
 BOOK = Path(__file__).parents[1] / "examples" / "demo-rules.json"
 
 
-def links(count: int) -> list[str]:
-    """URLs in the order of the pages that link to them."""
-    found = [url for some in DemoSite().links.values() for url in some]
-    return (found * (count // len(found) + 1))[:count]
+def distinct(site: DemoSite, count: int) -> list[str]:
+    """Different URLs, each once: the hardest case."""
+    found = list(dict.fromkeys(url for some in site.links.values() for url in some))
+    return found[:count]
 
 
-def cost(fingerprint: Callable[[Request], bytes], urls: list[str]) -> float:
-    """Microseconds a request; each time with requests that nobody has seen."""
+def stream(site: DemoSite, count: int) -> list[str]:
+    """Requests as a spider yields them, page after page, the menu of each page too."""
+    found: list[str] = []
+    for page in crawl(site.fetch):
+        found += (urljoin(page.url, html.unescape(a.decode())) for a in _LINK.findall(page.reply.body))
+        if len(found) >= count:
+            break
+    return found[:count]
+
+
+def cost(make: Callable[[], Callable[[Request], bytes]], urls: list[str]) -> float:
+    """Microseconds a request; each time with a new fingerprinter, and requests that nobody has seen."""
     best = float("inf")
     for _ in range(5):
+        fingerprint = make()
         requests = [Request(url) for url in urls]
         start = time.process_time()
         for request in requests:
@@ -64,23 +78,30 @@ def discarder(folder: Path) -> dict[str, Any]:
     return out
 
 
-def main(count: int = 4_000) -> None:
+def main(count: int = 3_000) -> None:
     logging.disable(logging.INFO)
-    urls = links(count)
-    crawler = get_crawler(settings_dict={"UNDUST_RULES": str(BOOK)})
-    ours = RequestFingerprinter.from_crawler(crawler)
+    site = DemoSite()
     with tempfile.TemporaryDirectory() as folder:
-        runs = {
-            "Scrapy": ScrapyFingerprinter().fingerprint,
-            "undust, 47 rules": ours._make,
-            **discarder(Path(folder)),
-        }
-        base = cost(runs["Scrapy"], urls)
-        changed = sum(ours.canonicalizer(url) != url for url in urls) / len(urls)
-        print(f"{len(urls):,} requests, {changed:.0%} of them under another URL")
-        for name, fingerprint in runs.items():
-            each = cost(fingerprint, urls)
-            print(f"{name:40} {each:6.1f} us a request {each - base:+6.1f}")
+        peers = discarder(Path(folder))
+        for what, urls in (
+            ("as a spider yields them", stream(site, count)),
+            ("all different", distinct(site, count)),
+        ):
+            ours = RequestFingerprinter.from_crawler(get_crawler(settings_dict={"UNDUST_RULES": str(BOOK)}))
+            changed = sum(ours.canonicalizer(url) != url for url in urls) / len(urls)
+            print(f"{len(urls):,} requests, {what}; {changed:.0%} of them under another URL")
+            base = cost(lambda: ScrapyFingerprinter().fingerprint, urls)
+            print(f"  {'Scrapy':40} {base:6.1f} us a request")
+            book = {"UNDUST_RULES": str(BOOK)}
+            runs = {
+                "undust, 47 rules": lambda book=book: (
+                    RequestFingerprinter(get_crawler(settings_dict=book)).fingerprint
+                ),
+                **{name: (lambda f=f: f) for name, f in peers.items()},
+            }
+            for name, make in runs.items():
+                each = cost(make, urls)
+                print(f"  {name:40} {each:6.1f} us a request, {each - base:+.1f}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import hashlib
 import json
 import logging
 import zlib
+from functools import lru_cache
 from typing import IO, Any, cast
 from weakref import WeakKeyDictionary
 
@@ -36,6 +37,12 @@ logger = logging.getLogger(__name__)
 FALLBACK = "UNDUST_FALLBACK_REQUEST_FINGERPRINTER_CLASS"
 BATCH = 64
 """Pages whose texts are sketched at once."""
+
+REMEMBERED = 1 << 14
+"""URLs whose canonical form is kept."""
+
+FLUSH = 256
+"""Requests after which the statistics are brought up to date."""
 
 
 class Addon:
@@ -109,6 +116,9 @@ class RequestFingerprinter:
         )
         self._plain = type(self.fallback) is ScrapyFingerprinter
         self._known: WeakKeyDictionary[Request, bytes] = WeakKeyDictionary()
+        # A site's pages have many links in common.
+        self._canonical = lru_cache(maxsize=REMEMBERED)(self.canonicalizer)
+        self._processed = self._modified = self._explored = self._skipped = 0
         self._explore = int(settings.getfloat("UNDUST_EXPLORE", 0.0) * (1 << 32))
         self._first: dict[bytes, str] | None = {} if settings.getbool("DUPEFILTER_DEBUG") else None
         used = sum(rule.status in LEVELS[level] for rule in book.rules())
@@ -131,17 +141,19 @@ class RequestFingerprinter:
         url = request.url
         meta = request.meta
         if meta.get("undust", True) is False or meta.get("verbatim_url"):
-            self.stats.inc_value("undust/request/skipped")
+            self._skipped += 1
             return self.fallback.fingerprint(request)
-        self.stats.inc_value("undust/request/processed")
-        canonical = self.canonicalizer(url)
+        self._processed += 1
+        if not self._processed % FLUSH:
+            self._count()
+        canonical = self._canonical(url)
         if canonical == url:
             made = self.fallback.fingerprint(request)
         elif self._explore and zlib.crc32(url.encode("utf-8", "surrogateescape")) < self._explore:
-            self.stats.inc_value("undust/request/explored")
+            self._explored += 1
             made = self.fallback.fingerprint(request)
         else:
-            self.stats.inc_value("undust/request/url_modified")
+            self._modified += 1
             if self._plain:
                 made = self.fallback.fingerprint(cast(Request, _Elsewhere(request, canonical)))
             else:
@@ -149,6 +161,13 @@ class RequestFingerprinter:
         if self._first is not None:
             self._first.setdefault(made, url)
         return made
+
+    def _count(self) -> None:
+        """Bring the statistics up to date; each time would take as long as a rule does."""
+        for name in ("processed", "url_modified", "explored", "skipped"):
+            count = getattr(self, f"_{name.removeprefix('url_')}")
+            if count:
+                self.stats.set_value(f"undust/request/{name}", count)
 
     # -- what became of it ----------------------------------------------------
 
@@ -167,6 +186,7 @@ class RequestFingerprinter:
             logger.debug("undust: %s is %s by %s", request.url, first, by, extra={"spider": spider})
 
     def _closed(self, spider: Any) -> None:
+        self._count()
         get = self.stats.get_value
         logger.info(
             "undust: %d requests, %d of them under another URL; %d filtered in all",
