@@ -304,3 +304,15 @@ def test_state_keeps_any_text_and_refuses_strangers(tmp_path) -> None:
     for name in ("other", "text"):
         with pytest.raises(UsageError):
             State(tmp_path / name)
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    import undust.validation as room
+
+    for name in [n for n in sys.modules if n.startswith("undust.validation.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "protego", None)
+    with pytest.raises(UsageError, match=r"pip install 'undust\[validate\]'"):
+        room.__getattr__("LiveFetcher")

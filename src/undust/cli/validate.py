@@ -105,7 +105,7 @@ def command(
     from undust import crawl, likeness
     from undust.files import replacing
     from undust.rules import RuleBook
-    from undust.validation.book import Validation, run
+    from undust.validation import Validation, run
 
     if out is None and not dry_run:
         raise UsageError("where to? give -o FILE (or --dry-run)")

@@ -7,6 +7,7 @@ pages come from. Fetching needs the extra `undust[validate]`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from undust.errors import UsageError
 from undust.validation.fetcher import Fetcher, MemoryFetcher, NotRecorded, Page, RecordedFetcher
 from undust.validation.published import PublishedValidation, Trial, Validated
 from undust.validation.sequential import SequentialTest
@@ -46,6 +47,13 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     # The fetcher's libraries are an extra; recorded pages do without them.
-    if name in _LATER:
-        return getattr(import_module(f"undust.validation.{_LATER[name]}"), name)
-    raise AttributeError(name)
+    if name not in _LATER:
+        raise AttributeError(name)
+    try:
+        module = import_module(f"undust.validation.{_LATER[name]}")
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("undust"):
+            raise
+        why = f"fetching needs {missing.name}: pip install 'undust[validate]'"
+        raise UsageError(why) from None
+    return getattr(module, name)
