@@ -32,6 +32,12 @@ class Candidate(NamedTuple):
         """What the target's own URLs need, to meet the rewritten ones: its ignored keys."""
         return {key: op for key, op in self.ops.items() if op.kind == "ignore"}
 
+    def parts(self, sample: Sample) -> list[tuple[Node, Conditions, Operations]]:
+        """What is done to which URLs: those of the source, and the target's own."""
+        own = self.ignored if self.source is not self.target else {}
+        parts = [(self.source, self.when, self.ops)]
+        return parts + ([(self.target, conditions(sample, self.target, own), own)] if own else [])
+
     def rate(self, *, by_url: bool) -> float:
         """The share of false pairs (equation 3) or, if larger and `by_url`, of URLs merged wrongly."""
         return max(self.proof.fpr, self.proof.wrong_share) if by_url else self.proof.fpr
@@ -144,13 +150,12 @@ def _widened(sample: Sample, raw: Candidate, options: Options) -> Candidate:
 
 def _proved(sample: Sample, raw: Candidate, options: Options) -> Candidate:
     """The candidate, run on all URLs that meet its conditions; the target's own are brought to its form."""
-    rows = sample.matching(raw.source, raw.when)
-    parts = [(rows, raw.ops)]
-    if raw.source is not raw.target and raw.ignored:
-        own = sample.matching(raw.target, conditions(sample, raw.target, raw.ignored))
-        covered = sample.none.copy()
+    parts = []
+    covered = sample.none.copy()
+    for node, when, ops in raw.parts(sample):
+        rows = sample.matching(node, when)
+        parts.append((rows[~covered[rows]], ops))
         covered[rows] = True
-        parts.append((own[~covered[own]], raw.ignored))
     return raw._replace(proof=prove(sample, parts, at_most=options.at_most))
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from undust.learners.base import Learner
-from undust.learners.build_tree import REST, Coded, Tree, build_tree, render
+from undust.learners.build_tree import REST, Coded, Node, Tree, build_tree, render
 from undust.learners.duplicate_nodes import Twins, duplicate_nodes
+from undust.learners.gains import gains
 from undust.learners.node_rules import Candidate, Options, candidates, conditions
 from undust.learners.sample import Proof, Sample
 from undust.learners.written import Writer
@@ -111,15 +112,16 @@ class PatternTree(Learner):
         self.max_rules = max_rules
 
     def propose(self, site: Site) -> list[Rule]:
-        """Qualified rules, those that bring most URLs together first, none beside a more general one."""
-        found: dict[str, tuple[int, Rule]] = {}
+        """Qualified rules, those that add most to the ones before them first, none beside a more general one."""
+        found: list[tuple[Grown, Candidate]] = []
         for grown in self.grow(site):
-            for candidate in (*self.qualified(self.raw(grown)), *self.unordered(grown)):
-                for rule, proof in grown.rules(candidate):
-                    if rule.id not in found or found[rule.id][0] < proof.merged:
-                        found[rule.id] = proof.merged, rule
-        ranked = sorted(found.values(), key=lambda one: (-one[0], len(one[1].when), one[1].id))
-        return most_general([rule for _, rule in ranked])[: self.max_rules]
+            found += ((grown, c) for c in (*self.qualified(self.raw(grown)), *self.unordered(grown)))
+        # Many URLs brought together, few conditions, a short form to bring them to.
+        found.sort(key=lambda one: (-one[1].proof.merged, len(one[1].when), one[0].length(one[1].target)))
+        gain = gains([(grown.sample, candidate) for grown, candidate in found])
+        ranked = sorted(range(len(found)), key=lambda i: -gain[i])
+        rules = [rule for i in ranked for rule, _ in found[i][0].rules(found[i][1])]
+        return most_general(list({rule.id: rule for rule in rules}.values()))[: self.max_rules]
 
     def grow(self, site: Site) -> Iterator[Grown]:
         """The tree, or the two trees, of a site."""
@@ -193,6 +195,10 @@ class Grown:
     tree: Tree
     sample: Sample
     writer: Writer
+
+    def length(self, node: Node) -> int:
+        """How long a URL of the node is."""
+        return len(self.site.urls[self.tree.rows(node)[0]])
 
     def rules(self, candidate: Candidate) -> Iterator[tuple[Rule, Proof]]:
         """The rule of a candidate, and the one that brings the target's own URLs to the same form."""
