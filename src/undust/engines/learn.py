@@ -168,8 +168,12 @@ def learn_site(
     if evidence == "size":
         site = site.with_labels(label_by_size(site.seen))
     part = sample(site, LEARNED_FROM)
-    propose = learner.propose_on if isinstance(learner, Auto) else _once(learner)
-    chosen = select(part, propose, risk=risk, max_rules=DEPLOYABLE, log=log)
+    if isinstance(learner, Auto):
+        chosen = select(
+            part, learner.propose_on, learner.propose_more, risk=risk, max_rules=DEPLOYABLE, log=log
+        )
+    else:
+        chosen = select(part, _once(learner), risk=risk, max_rules=DEPLOYABLE, log=log)
     if part is not site:
         notes["learned_from"] = part.n
         chosen = confirm(site, chosen, risk=risk)

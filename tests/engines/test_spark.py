@@ -1,0 +1,112 @@
+"""Spark on two threads of this machine: the same book as the local engine, the same URLs, the same figures."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow.parquet as pq
+
+from undust.crawl import read
+from undust.engines import spark
+from undust.engines.learn import learn
+from undust.errors import UndustError, UsageError
+from undust.likeness import sketch_kind, sketcher
+from undust.measures import evaluate
+from undust.rules import Canonicalizer, RuleBook
+
+from .crawls import Failing, pages
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+    from pyspark.sql import SparkSession
+
+    built = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .getOrCreate()
+    )
+    built.sparkContext.setLogLevel("ERROR")
+    yield built
+    built.stop()
+
+
+@pytest.fixture(scope="module")
+def table():
+    """As `undust crawl` would write it; one site has texts, that is sketches, instead of digests."""
+    rows = pages(sites=4, size=16)
+    for row in rows:
+        if "s2." in row["url"]:
+            seed = int(row.pop("digest").split("-")[1])
+            row["text"] = " ".join(f"w{(seed * 7919 + i * 104729) % 9973}" for i in range(300))
+    return read(rows, sketcher=sketcher, sketch_kind=sketch_kind()).pages
+
+
+@pytest.fixture(scope="module")
+def frame(session, table, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("pages") / "pages.parquet")
+    pq.write_table(table, path)
+    return session.read.parquet(path).repartition(3)
+
+
+@pytest.fixture(scope="module")
+def book(table) -> RuleBook:
+    return learn(table)
+
+
+def test_the_same_book(frame, book: RuleBook) -> None:
+    assert len(book) >= 4
+    assert spark.learn(frame).dumps() == book.dumps()
+
+
+@pytest.mark.parametrize("site_key", ["host", "all"])
+def test_the_same_sample(frame, table, site_key: str) -> None:
+    here = learn(table, Failing(), site_key=site_key, max_urls_per_site=60)
+    assert any("sampled_from" in site.notes for site in here.sites.values())
+    assert spark.learn(frame, Failing(), site_key=site_key, max_urls_per_site=60).dumps() == here.dumps()
+
+
+def test_failures(frame, table) -> None:
+    assert spark.learn(frame, Failing(raises="s1.")).dumps() == learn(table, Failing(raises="s1.")).dumps()
+    with pytest.raises(UndustError, match="no site could be learned"):
+        spark.learn(frame, Failing(raises="s"))
+    with pytest.raises(UsageError, match="no such parameter"):
+        spark.learn(frame, Failing(refuses="s"))
+
+
+def test_apply(frame, book: RuleBook) -> None:
+    canon = Canonicalizer(book)
+    out = spark.apply(frame.select("url", "hits"), book, partitions=4)
+    assert out.columns == ["url", "hits", "canonical"]
+    made = {row["url"]: row["canonical"] for row in out.collect()}
+    assert made == {url: canon(url) for url in made}
+    assert any(url != canonical for url, canonical in made.items())
+
+
+def test_evaluate(frame, table, book: RuleBook) -> None:
+    here, there = evaluate(book, table), spark.evaluate(frame, book)
+    assert there.sites == {name: type(s)(s.hard, s.all, None) for name, s in here.sites.items()}
+    assert there.set.hard == here.set.hard and there.set.all == here.set.all
+    assert (there.seen, there.forms, there.unknown) == (here.seen, here.forms, here.unknown)
+
+
+def test_the_command(session, frame, table, book: RuleBook, tmp_path) -> None:
+    from undust.cli import run
+
+    pq.write_table(table, tmp_path / "pages.parquet")
+    given = ["learn", str(tmp_path / "pages.parquet"), "-o", str(tmp_path / "rules.json"), "--reproducible"]
+    assert run([*given, "--engine=spark"]) == 0
+    assert (tmp_path / "rules.json").read_text() == book.dumps()
