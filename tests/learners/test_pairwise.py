@@ -381,3 +381,15 @@ def test_a_change_counted_from_the_end_stays_where_it_is_when_the_last_segment_i
     assert [rule.do for rule in rules] == [{"path[-2]": "old", "path[-1]": "item-{a}.php"}]
     canon = canonical(rules, site([["http://www.example.com/"]]))
     assert canon("http://www.example.com/x/new/item-77.html") == "http://www.example.com/x/old/item-77.php"
+
+
+def test_a_session_that_was_seen_once_stands_for_all_sessions() -> None:
+    sid = "25e7eb56711ac0859a813da1a2394e01"
+    clusters = [
+        [f"http://www.example.com/p{i}.php?sid={sid}", f"http://www.example.com/p{i}.php"] for i in range(5)
+    ]
+    (rule,) = learn(clusters, min_clusters=2)
+    assert rule.when == {"query[sid]": "{}"}
+    named = [[u.replace(sid, "print") for u in c] for c in clusters]
+    (rule,) = learn(named, min_clusters=2)
+    assert rule.when == {"query[sid]": "print"}

@@ -42,8 +42,10 @@ from undust.learners.key_rule import (
     without,
 )
 from undust.learners.key_table import Bools, Hashes, Ints, KeyTable, ranges
+from undust.url import value_type
 
 _FEW = 12  # values of a key that may be listed instead of left open
+_OPAQUE = frozenset({"hex", "uuid", "session"})
 _ABSENT = 6  # keys whose absence a condition may ask for one by one
 
 
@@ -259,6 +261,9 @@ class Lesson:
         inserts = any(change.kind == INSERT for change in rule.changes)  # said of paths of one length only
         open_ = without(rule, absent - needed, names=None, segments=rule.segments if inserts else None)
         ladder = [
+            without(
+                replace(open_, when=dict(open_.when) | self._opaque(rule)), (heads | path | fields) - needed
+            ),
             without(open_, (heads | path | fields) - needed),
             without(open_, (heads | fields) - needed, segments=rule.segments),
             without(open_, (heads | fields) - literal - needed, segments=rule.segments),
@@ -278,6 +283,17 @@ class Lesson:
                 narrow = replace(narrow, when=dict(narrow.when) | dict.fromkeys(there, 0))
         forms = [*ladder, *listed, narrow, replace(narrow, when=dict(narrow.when) | few)]
         return list({form.key: form for form in reversed(forms)}.values())[::-1]
+
+    def _opaque(self, rule: KeyRule) -> dict[int, Condition]:
+        """Dropped keys of one value that is drawn at random: another crawl will have others there."""
+        found: dict[int, Condition] = {}
+        for change in rule.changes:
+            code = rule.when.get(change.column, 0)
+            if change.column < 0 or change.kind != DROP or not isinstance(code, int) or code == 0:
+                continue
+            if value_type(self.table.vocab[code]) in _OPAQUE:
+                found[change.column] = Fits()
+        return found
 
     def _few(self, condition: Condition, atom: int, rows: Ints) -> Among | None:
         """The values of a key, if they are few and each was seen more than once on average."""
