@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,8 +27,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+    here = str(Path(__file__).parent.parent)  # the workers must find the learner of these tests
+    path = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
     os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
     from pyspark.sql import SparkSession
 
@@ -35,6 +36,8 @@ def session(tmp_path_factory):
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.default.parallelism", "2")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "1g")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .getOrCreate()
@@ -59,7 +62,7 @@ def table():
 def frame(session, table, tmp_path_factory):
     path = str(tmp_path_factory.mktemp("pages") / "pages.parquet")
     pq.write_table(table, path)
-    return session.read.parquet(path).repartition(3)
+    return session.read.parquet(path).repartition(2)
 
 
 @pytest.fixture(scope="module")

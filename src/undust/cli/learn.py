@@ -133,9 +133,9 @@ def command(
     }
     state = State(resume or _beside(out)) if resume or _is_file(out) else None
     if engine == "spark":
-        from undust.engines import spark
+        from undust.engines.spark import learn_files
 
-        book, read = spark.learn_files(inputs, method, format=format_, rejects=rejects, **options)
+        book, read = learn_files(inputs, method, format=format_, rejects=rejects, **options)
     else:
         book, read = _here(inputs, method, format_, rejects, memory=memory, jobs=jobs, state=state, **options)
     with replacing(out) as file:
