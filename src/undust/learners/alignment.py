@@ -95,6 +95,7 @@ class Alignment(Learner):
         n = view.n
         for key, template in HABITS:
             yield ((), ((key, template),)), n
+        yield ((("query", ""),), (("query", None),)), n  # `/page?` for `/page`
         for name, values in view.values.items():
             if len(values) >= 2 and name:
                 yield ((), ((f"query[{name}]", None),)), len(values)

@@ -18,9 +18,9 @@ class Auto(Learner):
     """Pool the proposals of all learners; equal rules become one with all their sources.
 
     Alignment of whole clusters proposes anew in every round of the selection, on the site as the accepted rules
-    have rewritten it; the published methods propose once, on the site as it is. Nothing is deployed because a
-    method proposed it: each proposal is tried on the whole site, narrowed to where it holds and judged on
-    clusters it was not found in (`undust.selection`).
+    have rewritten it; when it has no more to say, the published methods are asked about what is left. Nothing
+    is deployed because a method proposed it: each proposal is tried on the whole site, narrowed to where it
+    holds and judged on clusters it was not found in (`undust.selection`).
 
     Parameters
     ----------
@@ -35,17 +35,21 @@ class Auto(Learner):
         self.proposals = proposals
 
     def propose(self, site: Site) -> list[Rule]:
-        return self.propose_on(View(site))
+        view = View(site)
+        return pool([*self.propose_on(view), *self.propose_more(view)])
 
     def propose_on(self, view: View) -> list[Rule]:
-        """What all methods propose for the forms of a view."""
-        found = Alignment().propose_on(view)
-        if view.first:
-            for name in filter(None, self.learners.split(",")):
-                found += LEARNERS[name]().propose(view.site)[: self.proposals]
-            hosts, schemes = frozenset(view.site.hosts), {u.partition(":")[0] for u in view.urls}
-            found = [bare(rule, hosts, len(schemes) == 1) for rule in found]
-        return pool(found)
+        """What the alignment of its clusters says of the forms of a view."""
+        return Alignment().propose_on(view)
+
+    def propose_more(self, view: View) -> list[Rule]:
+        """What the published methods find in the forms of a view: asked when alignment has no more to say."""
+        left = view.as_site()
+        found: list[Rule] = []
+        for name in filter(None, self.learners.split(",")):
+            found += LEARNERS[name]().propose(left)[: self.proposals]
+        hosts, schemes = frozenset(view.site.hosts), {u.partition(":")[0] for u in view.urls}
+        return pool([bare(rule, hosts, len(schemes) == 1) for rule in found])
 
 
 def bare(rule: Rule, hosts: frozenset[str], one_scheme: bool) -> Rule:

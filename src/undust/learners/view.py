@@ -57,6 +57,18 @@ class View:
         self.pages: Ints = np.bincount(self.of_page, minlength=n)
         self.clusters = len(np.unique(page_cluster[(page_cluster >= 0) & ~page_soft]))
 
+    def as_site(self) -> Site:
+        """The forms as a site of their own, each with the page that represents it: what is left to be learned."""
+        pages = self.site.pages.take(pa.array(self.representative))
+        column = pa.array(
+            [u.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for u in self.urls]
+        )
+        place = pages.column_names.index("url")
+        pages = pages.set_column(
+            place, pages.schema.field("url"), column.cast(pages.schema.field("url").type)
+        )
+        return Site(self.site.name, self.site.hosts, pages, self.site.labels.take(self.representative))
+
     @property
     def n(self) -> int:
         return len(self.urls)

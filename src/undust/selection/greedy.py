@@ -24,6 +24,8 @@ from undust.selection.trial import Trial, trial
 ROUNDS = 14
 PLAUSIBLE = 3  # true merges from which a proposal that is turned down is worth a word
 LOOKED_AT = 3000  # changed URLs explained to see which rules are at work
+WORDY = 0.1  # what each further condition or change takes from the weight of a rule's merges
+OVERSHOOT = 1.5  # rules looked for beyond what is kept: the smallest go in the end
 BEYOND_DOUBT = 14.0  # prior strength of rules by which the labels' own errors are measured
 SMALL = 0.15  # share of the round's best below which a candidate waits
 MAX_RULES = 30
@@ -55,6 +57,7 @@ class Selection:
 def select(
     site: Site,
     propose: Callable[[View], Sequence[Rule]],
+    more: Callable[[View], Sequence[Rule]] = lambda _: (),
     *,
     risk: float = 0.001,
     bar: Bar | None = None,
@@ -68,26 +71,45 @@ def select(
     bar = (bar or Bar()).allowing(chosen.noise)
     budget = risk * view.clusters
     idle: dict[str, int] = {}  # proposals that brought nothing: they are tried again only with more votes
+    most = int(OVERSHOOT * max_rules)
     for turn in range(ROUNDS):
-        tried: dict[str, Candidate] = {}
-        for rule in propose(view):
-            votes = rule.evidence.support or 0
-            if idle.get(rule.id, -1) >= votes:
-                continue
-            t = trial(rule, view)
-            found = refine(t, bar) if t is not None and t.good.any() else []
-            if not found:
-                idle[rule.id] = votes
-                if t is not None and t.merges >= PLAUSIBLE:
-                    chosen.reject(t, _against(t))
-            for c in found:
-                tried.setdefault(c.rule.id, c)
-        if not _take(tried, view, chosen, budget, max_rules, turn, log):
-            break
+        tried = _tried(propose(view), view, bar, idle, chosen)
+        if not _take(tried, view, chosen, budget, most, turn, log):
+            tried = _tried(more(view), view, bar, idle, chosen)
+            if not _take(tried, view, chosen, budget, most, turn, log):
+                break
         view = view.rewritten(canonicalizer(site, chosen.rules).map)
+        view.semicolons = chosen.view.semicolons if chosen.view else False
         chosen.view = view
+    if len(chosen.rules) > max_rules:
+        kept = sorted(
+            chosen.rules, key=lambda r: (-(r.evidence.pairs or 0) + (r.evidence.false or 0), r.order)
+        )
+        best = {r.id for r in kept[:max_rules]}
+        chosen.rules = [r for r in chosen.rules if r.id in best]
+        chosen.view = View(site).rewritten(canonicalizer(site, chosen.rules).map)
     _drop_idle(chosen, site)
     return chosen
+
+
+def _tried(
+    proposals: Sequence[Rule], view: View, bar: Bar, idle: dict[str, int], chosen: Selection
+) -> dict[str, Candidate]:
+    """Proposals carried out on the view and narrowed to where they hold; those that bring nothing are noted."""
+    tried: dict[str, Candidate] = {}
+    for rule in proposals:
+        votes = rule.evidence.support or 0
+        if idle.get(rule.id, -1) >= votes:
+            continue
+        t = trial(rule, view)
+        found = refine(t, bar) if t is not None and t.good.any() else []
+        if not found:
+            idle[rule.id] = votes
+            if t is not None and t.merges >= PLAUSIBLE:
+                chosen.reject(t, _against(t))
+        for c in found:
+            tried.setdefault(c.rule.id, c)
+    return tried
 
 
 def confirm(site: Site, sampled: Selection, *, risk: float = 0.001, bar: Bar | None = None) -> Selection:
@@ -266,9 +288,10 @@ def _length(rule: Rule) -> int:
 
 
 def _weight(c: Candidate) -> float:
-    """Merges; those of several parameters dropped regardless of each other count less, so that each goes first."""
+    """Merges; fewer for what takes longer to say, and for parameters dropped regardless of each other."""
     loose = [k for k, v in c.rule.do.items() if v is None and k.startswith("query[") and k not in c.rule.when]
-    return c.merges * (0.3 if len(loose) > 1 and "names" not in c.rule.when else 1.0)
+    share = 0.3 if len(loose) > 1 and "names" not in c.rule.when else 1.0
+    return c.merges * share / (1 + WORDY * (_length(c.rule) - 1))
 
 
 def _parts_written(rule: Rule) -> frozenset[str]:

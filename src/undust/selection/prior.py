@@ -66,7 +66,7 @@ def _strength_of(key: str, value: object, rule: Rule) -> float:
                 return NEUTRAL
             return 0.0 if _CONTENT.match(name) else NEUTRAL if not _PRESENTATION.match(name) else 4.0
         return NEUTRAL
-    if isinstance(value, str) and value in _SAFE_HABITS:
+    if (isinstance(value, str) and value in _SAFE_HABITS) or (key == "query" and condition == ""):
         return 12.0
     if key in ("scheme", "host", "port"):
         return 10.0

@@ -433,7 +433,8 @@ def _tested(
     if "value" in by_name and "value" not in {f.name for f in fs} and prior < 14:
         value = by_name["value"].codes
         kinds = np.unique(value[rows])
-        good_values = np.unique(value[trial.source[mine[trial.good[mine]]]])
+        good = mine[trial.good[mine]]
+        good_values = np.unique(value[np.r_[trial.source[good], trial.anchor[good]]])
         if len(kinds) <= FEW_VALUES and np.isin(value[rows], good_values).mean() < 0.9:
             return False
     shape = view.shapes[0]
