@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import shutil
+import socket
 import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from undust.exports import TARGETS, export
+from undust.exports.expression import Rewrite
+from undust.exports.sequence import redirects
 from undust.rules import Canonicalizer, Rule, RuleBook, Scope, SiteRules
 
 JAVA = """
@@ -205,37 +213,106 @@ def test_redirects_are_active_for_validated_rules_only(to: str) -> None:
     assert "(?:/c)" in text
 
 
-def validated() -> RuleBook:
-    rules = [
-        Rule(when={"path": "/story_{n:int}"}, do={"path": "/story", "query[id]": "{n}"}, status="validated"),
-        Rule(do={"query[sid]": None}, status="validated"),
-    ]
-    return RuleBook({"h.test": SiteRules("h.test", rules=rules)})
+@pytest.fixture
+def trusted(book: RuleBook) -> RuleBook:
+    """The same rules as if all had been validated by fetching."""
+    sites = {
+        name: replace(site, rules=[replace(rule, status="validated") for rule in site.rules])
+        for name, site in book.sites.items()
+    }
+    return RuleBook(sites, book.site_key)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def running(command: list[str], port: int) -> Iterator[Callable[[str], str]]:
+    """A web server while the block runs; gives a function that follows one redirect."""
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert server.poll() is None, server.stderr and server.stderr.read()
+            time.sleep(0.05)
+
+        def ask(url: str, method: str = "GET") -> str:
+            host, _, rest = url.removeprefix("http://").partition("/")
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            connection.putrequest(method, f"/{rest}", skip_host=True)
+            connection.putheader("Host", host)
+            connection.endheaders()
+            answer = connection.getresponse()
+            answer.read()
+            connection.close()
+            return (answer.getheader("Location") or "?") if answer.status == 301 else url
+
+        yield ask
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def redirects_as_the_book_says(
+    ask: Callable[..., str], book: RuleBook, urls: list[str], expected: list[Rewrite]
+) -> None:
+    canon = Canonicalizer(book)
+    moved = 0
+    for url in urls:
+        first = next((v for r in expected if (v := r.apply(url)) is not None), url)
+        assert ask(url) == first
+        assert ask(url, "POST") == url
+        moved += first != url
+        at = url
+        for _ in range(12):
+            if (after := ask(at)) == at:
+                break
+            at = after
+        assert canon(at) == canon(url)
+        assert ask(at) == at
+    assert moved > len(urls) // 3
 
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx")
-def test_nginx_takes_the_configuration(tmp_path: Path) -> None:
-    (tmp_path / "map.conf").write_text(export(validated(), "nginx").text)
-    (tmp_path / "nginx.conf").write_text(
-        f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ include {tmp_path}/map.conf;"
-        " server { listen 127.0.0.1:0; if ($undust_target) { return 301 $undust_target; } } }"
+def test_nginx_redirects_as_the_book_says(
+    trusted: RuleBook, urls: list[str], tmp_path: Path, port: int
+) -> None:
+    (tmp_path / "map.conf").write_text(export(trusted, "nginx").text)
+    temporary = "".join(
+        f"{name}_temp_path {tmp_path}/{name};"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    nginx = ["nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
-    done = subprocess.run(nginx, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 0, done.stderr
+    (tmp_path / "nginx.conf").write_text(
+        f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/errors; events {{}} http {{"
+        f" access_log off; {temporary} include {tmp_path}/map.conf; server {{ listen 127.0.0.1:{port};"
+        " if ($undust_target) { return 301 $undust_target; } location / { return 200 ok; } } }"
+    )
+    command = ["nginx", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
+    with running(command, port) as ask:
+        redirects_as_the_book_says(ask, trusted, urls[::7], redirects(trusted).rewrites)
 
 
 @pytest.mark.skipif(shutil.which("apache2") is None, reason="no apache2")
-def test_apache_takes_the_configuration(tmp_path: Path) -> None:
-    modules = Path("/usr/lib/apache2/modules")
+def test_apache_redirects_as_the_book_says(
+    trusted: RuleBook, urls: list[str], tmp_path: Path, port: int
+) -> None:
+    binary = Path(str(shutil.which("apache2")))
+    modules = binary.parents[1] / "lib" / "apache2" / "modules"
     loaded = "".join(
         f"LoadModule {name}_module {modules}/mod_{name}.so\n"
         for name in ("mpm_event", "authz_core", "rewrite")
     )
     (tmp_path / "httpd.conf").write_text(
-        f"ServerRoot {tmp_path}\nServerName h.test\nListen 127.0.0.1:0\n{loaded}"
-        f"PidFile {tmp_path}/pid\nErrorLog /dev/stderr\n" + export(validated(), "apache").text
+        f"ServerRoot {tmp_path}\nServerName h.test\nListen 127.0.0.1:{port}\n{loaded}"
+        f"PidFile {tmp_path}/pid\nErrorLog {tmp_path}/errors\nDocumentRoot {tmp_path}\n"
+        + export(trusted, "apache").text
     )
-    apache = ["apache2", "-t", "-f", str(tmp_path / "httpd.conf")]
-    done = subprocess.run(apache, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 0, done.stderr
+    command = [str(binary), "-D", "FOREGROUND", "-f", str(tmp_path / "httpd.conf")]
+    with running(command, port) as ask:
+        redirects_as_the_book_says(ask, trusted, urls[::7], redirects(trusted).rewrites)

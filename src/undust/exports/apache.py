@@ -27,9 +27,12 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     # Redirects...
     # ... validated: *: when path is /a: set path to /b
     RewriteCond "%{ENV:UNDUST_URL}" "^(https?://a\\.example(?::[0-9]+)?)(?:/a)((?:[?#].*)?)$"
-    RewriteRule ^ "%1/b%2" [R=301,NE,QSD,L]
+    RewriteRule ^ "%1/b%2?%9" [R=301,NE,QSD,QSL,L]
     """
     found = redirects(book, level)
+    # The query is among the groups, and a substitution without a question mark of its own may not bring one. So it
+    # ends with one, which QSL takes for where the query begins; and with %9, which is always empty, as a question mark
+    # at the very end would be taken away when the configuration is read.
     lines, told = [], ""
     for rewrite in found.rewrites:
         rule = rewrite.rule
@@ -39,7 +42,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
             about = "".join(char if char.isprintable() else "?" for char in rule.describe())
             lines.append(f"# {rule.id} {rule.status}: {about}\n")
         lines.append(f'{off}RewriteCond "%{{ENV:UNDUST_URL}}" "{rewrite.pattern}"\n')
-        lines.append(f'{off}RewriteRule ^ "{target(rewrite)}" [R=301,NE,QSD,L]\n')
+        lines.append(f'{off}RewriteRule ^ "{target(rewrite)}?%9" [R=301,NE,QSD,QSL,L]\n')
     return Export(_HEAD + "".join(lines), found.missing)
 
 

@@ -13,6 +13,8 @@ from undust.rules.conflict import meetings
 
 MAX_PASSES = 3
 SAMPLES = 8
+MOST_GROUPS = 8
+"""Servers number them with one digit, and the ninth is kept to be empty."""
 
 
 class Sequence(NamedTuple):
@@ -169,8 +171,8 @@ def redirects(book: RuleBook, level: str = "probable") -> Sequence:
     missing, left = list(start.missing), []
     for rewrite in start.rewrites:
         why = None
-        if rewrite.groups > 9:
-            why = "it needs more than nine groups"
+        if rewrite.groups > MOST_GROUPS:
+            why = "it needs more than eight groups"
         elif not (rewrite.pattern + "".join(map(str, rewrite.replacement))).isascii():
             why = "a server sees other than ASCII characters in more than one way"
         elif "$" in "".join(map(str, rewrite.replacement)) or not _one_line(rewrite):
