@@ -120,13 +120,13 @@ def rules(draw) -> Rule:
     }
     if draw(st.integers(0, 5)) == 0:
         when["names"] = draw(st.lists(st.sampled_from(NAMES), max_size=2))
-    if draw(st.integers(0, 3)) == 0:
+    if draw(st.integers(0, 3)) == 3:
         do = {
             "substitute": {
                 "from": draw(st.sampled_from(TEXTS)),
                 "to": draw(st.sampled_from(TEXTS)),
-                "start": draw(st.integers(0, 5)) == 0,
-                "end": draw(st.integers(0, 3)) == 0,
+                "start": draw(st.integers(0, 5)) == 5,
+                "end": draw(st.integers(0, 3)) == 3,
             }
         }
     else:

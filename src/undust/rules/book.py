@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from undust.errors import BookError
+from undust.rules.compiled import compile_rule
+from undust.rules.fits import Fits, compile_schema
 from undust.rules.rule import Rule
 
 VERSION = 1
@@ -150,13 +153,19 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(schema())
 
 
+@cache
+def _fits() -> Fits:
+    return compile_schema(schema())
+
+
 def check(data: Any) -> None:
     """Test parsed JSON against the schema; BookError names the first rule and field that are wrong."""
-    error = next(
-        iter(sorted(_validator().iter_errors(data), key=lambda e: [str(p) for p in e.absolute_path])), None
-    )
-    if error is None:
+    if _fits()(data):
         return
+    errors = sorted(_validator().iter_errors(data), key=lambda error: [str(p) for p in error.absolute_path])
+    if not errors:
+        return
+    error = errors[0]
     path = list(error.absolute_path)
     rule = None
     if len(path) >= 4 and path[0] == "sites" and path[2] in ("rules", "rejected"):
@@ -168,14 +177,16 @@ def check(data: Any) -> None:
 
 
 def _message(error: Any) -> str:
-    deepest = min(error.context, key=lambda e: -len(e.absolute_path)) if error.context else error
-    text = str(deepest.message)
-    return text if len(text) <= 200 else text[:200] + "..."
+    best = best_match([error])
+    text = str((best or error).message)
+    return text if len(text) <= 200 else f"{text[:80]} ... {text[-80:]}"
 
 
 def _rule(site: str, list_name: str, place: int, data: Mapping[str, Any]) -> Rule:
     try:
-        return Rule.from_dict(data)
+        rule = Rule.from_dict(data)
+        compile_rule(rule)
+        return rule
     except BookError as error:
         name = data.get("id") or f"{site} {list_name}[{place}]"
         raise BookError(error.why, rule=str(name), field=error.field) from None

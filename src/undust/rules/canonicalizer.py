@@ -482,18 +482,17 @@ class Canonicalizer:
                 out[number] = now
                 continue
             first = now
-            if mark:
-                if mask & free and not mask & mixing and (";" not in query or "&" in query):
-                    kept = [f for f in query.split("&") if f.partition("=")[0] not in program.free_names]
-                    mark, query = ("?" if kept else ""), "&".join(kept)
-                    first = f"{prefix}{path}{mark}{query}"
-                    before, mask = mask, program.look(path, query if mark else None, first, by_path)
-                    if mask & ~before:  # what was taken out brought something about
-                        out[number] = self._odd(url, stuck)
-                        continue
-                    if not mask:
-                        out[number] = first
-                        continue
+            if mark and mask & free and not mask & mixing and (";" not in query or "&" in query):
+                kept = [f for f in query.split("&") if f.partition("=")[0] not in program.free_names]
+                mark, query = ("?" if kept else ""), "&".join(kept)
+                first = f"{prefix}{path}{mark}{query}"
+                before, mask = mask, program.look(path, query if mark else None, first, by_path)
+                if mask & ~before:  # what was taken out brought something about
+                    out[number] = self._odd(url, stuck)
+                    continue
+                if not mask:
+                    out[number] = first
+                    continue
             # The first round of `_run`, without what only the unusual needs.
             u = MutableUrl.of(scheme, authority, path, query if mark else None, first)
             last, left = 0, mask
@@ -504,6 +503,7 @@ class Canonicalizer:
                 if rule.apply_parsed(u):
                     last = lowest
                     if u.authority != authority or u.scheme != scheme:
+                        left = -1  # another host: unusual
                         break
                     known = by_path if u.path is path else None
                     mask = program.look(u.path, u.query, str(u), known)

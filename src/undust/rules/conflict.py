@@ -218,7 +218,7 @@ def _paths(a: Rule, b: Rule) -> Iterator[str]:
     for extra in (0, 1):
         segments = base.strip("/").split("/") if base != "/" else []
         segments += [f"x{n}" for n in range(max(0, least - len(segments) + extra))]
-        for chosen in islice(product(*(list(_values(key, a, b)) or ["x"] for key in keys)), 4):
+        for chosen in islice(product(*(list(_values(key, a, b)) or ["9z"] for key in keys)), 4):
             now = list(segments)
             for place, value in zip(places, chosen, strict=True):
                 if -len(now) <= place < len(now):
@@ -240,7 +240,7 @@ def _queries(a: Rule, b: Rule) -> Iterator[str]:
                     names[name] = None
     absent = {key for rule in (a, b) for key, condition in rule.when.items() if condition is None}
     wanted = [name for name in (exact[0] if exact else names) if f"query[{name}]" not in absent]
-    values = [list(islice(_values(f"query[{name}]", a, b), 3)) or ["0"] for name in wanted]
+    values = [list(islice(_values(f"query[{name}]", a, b), 3)) or ["9z"] for name in wanted]
     for chosen in islice(product(*values), 6):
         yield "&".join(f"{name}={value}" for name, value in zip(wanted, chosen, strict=True))
     if any("query" in rule.do for rule in (a, b)):
@@ -251,7 +251,7 @@ def _values(key: str, a: Rule, b: Rule) -> Iterator[str]:
     """Values of a key that meet the conditions of both rules."""
     conditions = [rule.when[key] for rule in (a, b) if key in rule.when]
     seen = set()
-    for condition in conditions or ["0" if key.startswith("query[") else "x"]:
+    for condition in conditions or ["9z"]:  # a value no rule has in mind
         for value in _examples(key, condition):
             if value not in seen and all(holds(key, other, value) for other in conditions):
                 seen.add(value)
