@@ -72,6 +72,10 @@ def test_a_path_ends_where_it_ends() -> None:
     assert one("http://h.test.evil/story", **rule) == "http://h.test.evil/story"
 
 
+def test_a_port_stays_where_the_host_changes() -> None:
+    assert one("http://h.test:8080/a?b", do={"host": "g.test"}) == "http://g.test:8080/a?b"
+
+
 def test_of_a_parameter_given_twice_the_first_counts() -> None:
     rule = {"when": {"query[sort]": "1"}, "do": {"query[sort]": None}}
     assert one("http://h.test/?sort=2&sort=1", **rule) == "http://h.test/?sort=2&sort=1"

@@ -126,7 +126,8 @@ def _heads(place: Placed) -> list[tuple[str, str, str | None]]:
             continue
         moved = move.apply(str(url)) if move else None
         there = moved[len("http://") : -1] if moved else None
-        port = "" if re.search(r":[0-9]+\Z", host) else "(?::[0-9]+)?"
+        # Where the host changes, the writer keeps the port; here it is part of what stays.
+        port = "" if there or re.search(r":[0-9]+\Z", host) else "(?::[0-9]+)?"
         groups.setdefault(there, []).append(quote(host) + port)
     if not groups:
         raise Cannot("no host of the site meets its conditions")
@@ -242,7 +243,8 @@ class _Writer:
             self.replacement.append(self.capture(f"{scheme}://{where}"))
         else:
             self.replacement += [self.capture(f"{scheme}://"), target]
-            self.text.append(where)
+            self.add(where)
+            self.replacement.append(self.capture("(?::[0-9]+)?"))
 
     def add(self, text: str) -> None:
         self.text.append(text)
@@ -277,6 +279,8 @@ class _Writer:
             if key.kind in ("scheme", "host"):
                 continue
             if key.kind == "path" and key.position is None:
+                if condition is None:
+                    raise Cannot("a URL without a path")
                 if self.segmented():
                     self.add("(?=")
                     self.condition(key, condition)

@@ -24,8 +24,8 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     <regex-normalize>
       <!-- ... -->
       <regex>
-        <pattern>^(https?://)www\\.a\\.example(?::[0-9]+)?([^?#]*)((?:[?#].*)?)$</pattern>
-        <substitution>$1a.example$2$3</substitution>
+        <pattern>^(https?://)www\\.a\\.example((?::[0-9]+)?)([^?#]*)((?:[?#].*)?)$</pattern>
+        <substitution>$1a.example$2$3$4</substitution>
       </regex>
     </regex-normalize>
     www.a.example a.example
