@@ -18,6 +18,13 @@ from undust.learners.sample import Conditions, Operation, Operations, Pairs, Pro
 __all__ = ["Candidate", "candidates", "conditions", "operations", "without_ignored"]
 
 
+class Tail(NamedTuple):
+    """Paths that are the same beyond the first `source` segments here and the first `target` segments there."""
+
+    source: int
+    target: int
+
+
 class Candidate(NamedTuple):
     """A rule between two nodes (or within one), as conditions and operations on codes."""
 
@@ -25,6 +32,7 @@ class Candidate(NamedTuple):
     target: Node
     when: Conditions
     ops: Operations
+    tail: Tail | None = None
     proof: Proof = Proof(0, 0, 0, 0, 0)
 
     @property
@@ -35,7 +43,12 @@ class Candidate(NamedTuple):
     def parts(self, sample: Sample) -> list[tuple[Node, Conditions, Operations]]:
         """What is done to which URLs: those of the source, and the target's own."""
         own = self.ignored if self.source is not self.target else {}
-        parts = [(self.source, self.when, self.ops)]
+        added = {
+            key: Operation("keep", op.value)
+            for key, op in self.ignored.items()
+            if self.source.pattern[key] == 0
+        }
+        parts = [(self.source, self.when, {**self.ops, **added})]
         return parts + ([(self.target, conditions(sample, self.target, own), own)] if own else [])
 
     def rate(self, *, by_url: bool) -> float:
@@ -55,6 +68,7 @@ class Options(NamedTuple):
     repair: bool = True
     widen: bool = True
     cover: bool = True
+    tails: bool = True
     at_most: int | None = 5_000  # URLs on which a candidate is tried
 
     def holds(self, candidate: Candidate) -> bool:
@@ -74,16 +88,16 @@ def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iter
     for s, t, *_ in twins:
         if options.cover and s is not t and any(above.above(s) for above in holds.get(t.id, ())):
             continue
-        ops = operations(sample, s, t, options)
+        ops, tail = operations(sample, s, t, options)
         if s is t:
             ops = {key: op for key, op in ops.items() if op.kind == "ignore"}
         if not ops:
             continue
         ops = without_ignored(sample, t, ops, options.optional)
-        when = conditions(sample, s, ops)
+        when = conditions(sample, s, ops, tail)
         if options.cover and any(_covers(wide, when) for wide in known.get(frozenset(ops.items()), ())):
             continue
-        raw = _proved(sample, Candidate(s, t, when, ops), options)
+        raw = _proved(sample, Candidate(s, t, when, ops, tail), options)
         if options.repair:
             raw = _repaired(sample, raw, options)
         if options.holds(raw):
@@ -96,11 +110,14 @@ def candidates(sample: Sample, twins: Iterable[Twins], options: Options) -> Iter
             yield raw
 
 
-def conditions(sample: Sample, s: Node, ops: Operations, *, bound: bool = True) -> dict[int, int]:
+def conditions(
+    sample: Sample, s: Node, ops: Operations, tail: Tail | None = None, *, bound: bool = True
+) -> dict[int, int]:
     """The pattern of a node as conditions: its values, what is always there, and absences that were decided.
 
     A key that has one value all over the site says nothing. Absences that nobody decided are left out, but
-    not in a path: the number of its segments counts. `bound=False`: only absences that the operations need.
+    not in a path: the number of its segments counts, unless there is a tail that is carried over whatever it is.
+    `bound=False`: only absences that the operations need.
     """
     tree = sample.tree
     everywhere = tree.nodes[0].pattern
@@ -112,6 +129,11 @@ def conditions(sample: Sample, s: Node, ops: Operations, *, bound: bool = True) 
             continue
         if code != 0 or path or key in decided:
             when[key] = code
+    for distance, key in enumerate(sample.path if tail is not None else ()):
+        if tail is not None and distance >= tail.source:
+            when.pop(key, None)
+            if distance == tail.source and sample.from_start:
+                when[key] = ANY
     return when
 
 
@@ -133,12 +155,13 @@ def _repaired(sample: Sample, raw: Candidate, options: Options) -> Candidate:
             ops = {k: op for k, op in raw.ops.items() if k != key}
             tries.append(_proved(sample, raw._replace(ops=ops), options))
         raw = min(tries, key=lambda one: (one.proof.fpr + one.proof.wrong_share, -one.proof.merged))
-    return raw._replace(when=conditions(sample, raw.source, raw.ops))
+    return raw._replace(when=conditions(sample, raw.source, raw.ops, raw.tail))
 
 
 def _widened(sample: Sample, raw: Candidate, options: Options) -> Candidate:
     """The candidate under as few conditions as it holds with: first the absences, then one value after the other."""
-    wide = _proved(sample, raw._replace(when=conditions(sample, raw.source, raw.ops, bound=False)), options)
+    free = conditions(sample, raw.source, raw.ops, raw.tail, bound=False)
+    wide = _proved(sample, raw._replace(when=free), options)
     if options.holds(wide) and wide.proof.merged >= raw.proof.merged:
         raw = wide
     for key in [key for key, code in raw.when.items() if code > 0 and key not in raw.ops]:
@@ -159,7 +182,9 @@ def _proved(sample: Sample, raw: Candidate, options: Options) -> Candidate:
     return raw._replace(proof=prove(sample, parts, at_most=options.at_most))
 
 
-def operations(sample: Sample, s: Node, t: Node, options: Options) -> dict[int, Operation]:
+def operations(
+    sample: Sample, s: Node, t: Node, options: Options
+) -> tuple[dict[int, Operation], Tail | None]:
     """The operations that turn a URL of `s` into the format of `t`; keys that stay as they are have none.
 
     A key of `t` with one value is kept: that value is written. A key with several is replaced by the key of
@@ -169,13 +194,23 @@ def operations(sample: Sample, s: Node, t: Node, options: Options) -> dict[int, 
 
     Sharing is counted by cluster: the share of common clusters in which the two keys have a value in common.
     `literal_sigma`: as printed, the share of the target's values that also are values of the source.
+
+    Where paths of duplicates differ in length but agree from some segment on, that tail is replaced as a whole.
     """
     pairs = sample.pairs(s, t)
     if not len(pairs.u):
-        return {}
+        return {}, None
     source = np.flatnonzero(s.pattern != 0).tolist()
     ops: dict[int, Operation] = {}
+    tail = _common_tail(sample, s, t, pairs) if options.tails and s is not t else None
+    if tail is not None:
+        for distance in range(tail.target, len(sample.path)):
+            at = distance - tail.target + tail.source
+            moved = Operation("replace", sample.path[at]) if at < len(sample.path) else Operation("keep", 0)
+            ops[sample.path[distance]] = moved
     for key in range(len(sample.tree.keys)):
+        if key in ops:
+            continue
         here, there = int(s.pattern[key]), int(t.pattern[key])
         if there >= 0:
             if here != there:
@@ -187,7 +222,27 @@ def operations(sample: Sample, s: Node, t: Node, options: Options) -> dict[int, 
             ops[key] = Operation("ignore", _most_frequent(sample, key, t))
         elif copied != key:
             ops[key] = Operation("replace", copied)
-    return ops
+    return ops, tail
+
+
+def _common_tail(sample: Sample, s: Node, t: Node, pairs: Pairs) -> Tail | None:
+    """The longest tail that at least four in five duplicates share, where their paths differ in length."""
+    u, v = sample.path_numbers(pairs.u), sample.path_numbers(pairs.v)
+    longer = (v > 0).sum(axis=1) - (u > 0).sum(axis=1)
+    lengths, often = np.unique(longer, return_counts=True)
+    by = int(lengths[np.argmax(often)])
+    if by == 0 or often.max() < 0.8 * len(longer):
+        return None
+    m = len(sample.path)
+    fixed = [[k for k in sample.path if node.pattern[k] in (0, MAYBE)] for node in (s, t)]
+    free = [sample.path.index(keys[0]) if keys else m for keys in fixed]  # segments that are always there
+    for here in range(max(0, -by), min(free[0], free[1] - by, m - 1) + (not sample.from_start)):
+        there, rest = here + by, m - max(here, here + by)
+        same = (u[:, here : here + rest] == v[:, there : there + rest]).all(axis=1)
+        same &= ~(u[:, here + rest :] > 0).any(axis=1) & ~(v[:, there + rest :] > 0).any(axis=1)
+        if same.mean() >= 0.8:
+            return Tail(here, there)
+    return None
 
 
 def without_ignored(

@@ -57,6 +57,7 @@ class PatternTree(Learner):
     repair: take ignored keys back, one by one, while the rule makes too many wrong pairs.
     widen: leave conditions on absent keys out where the rule holds without them.
     cover: try no rule from a node below one from which a rule to the same target holds.
+    tails: carry over the rest of a path, however long, where duplicates agree from some segment on.
     min_support: URLs a rule must bring together with one of their own cluster.
     max_pairs, max_rules: the most promising pairs of nodes are tried, and the best rules returned.
 
@@ -86,6 +87,7 @@ class PatternTree(Learner):
         repair: bool = True,
         widen: bool = True,
         cover: bool = True,
+        tails: bool = True,
         min_support: int = 2,
         max_keys: int = 96,
         max_pairs: int = 1000,
@@ -106,6 +108,7 @@ class PatternTree(Learner):
         self.repair = repair
         self.widen = widen
         self.cover = cover
+        self.tails = tails
         self.min_support = min_support
         self.max_keys = max_keys
         self.max_pairs = max_pairs
@@ -118,6 +121,7 @@ class PatternTree(Learner):
             found += ((grown, c) for c in (*self.qualified(self.raw(grown)), *self.unordered(grown)))
         # Many URLs brought together, few conditions, a short form to bring them to.
         found.sort(key=lambda one: (-one[1].proof.merged, len(one[1].when), one[0].length(one[1].target)))
+        found = [one for one in found if one[0].sayable(one[1])]
         gain = gains([(grown.sample, candidate) for grown, candidate in found])
         ranked = sorted(range(len(found)), key=lambda i: -gain[i])
         rules = [rule for i in ranked for rule, _ in found[i][0].rules(found[i][1])]
@@ -164,6 +168,7 @@ class PatternTree(Learner):
             repair=self.repair,
             widen=self.widen,
             cover=self.cover,
+            tails=self.tails,
         )
         return list(candidates(grown.sample, self.twins(grown), options))
 
@@ -176,7 +181,8 @@ class PatternTree(Learner):
         todo = [grown.tree.nodes[0]]
         while todo:
             node = todo.pop()
-            same = Candidate(node, node, conditions(grown.sample, node, {}), {}, grown.sample.alike(node))
+            when = conditions(grown.sample, node, {})
+            same = Candidate(node, node, when, {}, proof=grown.sample.alike(node))
             if self.rate(same) <= self.max_fpr:
                 yield same
             elif same.proof.merged >= self.min_support:
@@ -196,6 +202,10 @@ class Grown:
     sample: Sample
     writer: Writer
 
+    def sayable(self, candidate: Candidate) -> bool:
+        """Whether the rule language has words for the candidate."""
+        return self.writer.write(candidate) is not None
+
     def length(self, node: Node) -> int:
         """How long a URL of the node is."""
         return len(self.site.urls[self.tree.rows(node)[0]])
@@ -210,7 +220,7 @@ class Grown:
             written = written[0], {"query": "{query|sort}"}
         parts = [written]
         if s is not t and ignored:
-            own = Candidate(t, t, conditions(self.sample, t, ignored), ignored, proof)
+            own = Candidate(t, t, conditions(self.sample, t, ignored), ignored)
             formatted = self.writer.write(own)
             if formatted is None:
                 return

@@ -24,8 +24,8 @@ Marks = NDArray[np.uint64]
 
 class Operation(NamedTuple):
     """What happens to one key: `keep` writes the target's concrete value, `replace` copies from a key of the
-    source, `ignore` writes one value for all. `value`: a code of the key (0: leave the key out), or for
-    `replace` the number of the key to copy from."""
+    source, `ignore` writes one value for all, where there is one. `value`: a code of the key (0: leave the key
+    out), or for `replace` the number of the key to copy from."""
 
     kind: Literal["keep", "replace", "ignore"]
     value: int
@@ -73,6 +73,9 @@ class Sample:
         self.tree = tree
         self.cluster = cluster
         n = len(cluster)
+        self.path = [k for k, key in enumerate(tree.keys) if key.startswith("path[")]
+        self.path.sort(key=lambda k: abs(int(tree.keys[k][5:-1])))  # from the end that the tree counts from
+        self.from_start = not self.path or "-" not in tree.keys[self.path[0]]
         self.alive = np.ones(n, bool) if alive is None else alive
         self.none = np.zeros(n, bool)
         self.position = np.full(n, -1, np.int64)
@@ -152,6 +155,10 @@ class Sample:
                 group.append(np.searchsorted(common, there))
         return Pairs(np.concatenate(u), np.concatenate(v), np.concatenate(group))
 
+    def path_numbers(self, rows: Ints) -> Ints:
+        """The value numbers of all path segments, one row a URL."""
+        return np.stack([self.numbers(k, rows) for k in self.path], axis=1)
+
     def _slices(self, clusters: Ints, node: Node) -> tuple[Ints, Ints]:
         """Where in `_place_rows` the members of each cluster that lie in the node begin and end."""
         base = clusters * (len(self.cluster) + 1)
@@ -161,9 +168,12 @@ class Sample:
         """The forms of some rows after the operations."""
         form = self.form[rows]
         for key, op in ops.items():
-            form -= self.marks[key][self.tree.columns[key].codes[rows]]
+            codes = self.tree.columns[key].codes[rows]
+            form -= self.marks[key][codes]
             if op.kind == "replace":
                 form += self.mark(key, self.numbers(op.value, rows))
+            elif op.kind == "ignore":
+                form += np.where(codes > 0, self.marks[key][op.value], 0)
             else:
                 form += self.marks[key][op.value]
         return form

@@ -43,8 +43,7 @@ class Writer:
         self.tree = sample.tree
         self.urls = urls
         self.kinds = [Key(REST) if key == REST else split_key(key) for key in self.tree.keys]
-        self.path = [k for k, kind in enumerate(self.kinds) if kind.kind == "path"]
-        self.path.sort(key=lambda k: self.kinds[k].position or 0)
+        self.path = sample.path
         self._types: dict[tuple[str, int], NDArray[np.bool_]] = {}
         self._orders: dict[int, tuple[tuple[str, ...], str]] = {}
 
@@ -101,7 +100,8 @@ class Writer:
     def path_pattern(self, candidate: Candidate) -> str | None:
         """The whole path as one pattern; None when the number of segments varies."""
         pieces = []
-        for k in self.path:
+        tail = candidate.tail
+        for k in self.path[: tail.source if tail else None]:
             code = candidate.when.get(k, MAYBE)
             if code == MAYBE:
                 return None
@@ -113,7 +113,15 @@ class Writer:
         matrix = any(
             k.kind == "matrix" and candidate.source.pattern[i] != 0 for i, k in enumerate(self.kinds)
         )
-        return "/" + "/".join(pieces) if pieces and not matrix else None
+        if matrix or not (pieces or tail):
+            return None
+        return self._joined(pieces, "{tail:rest}" if tail else None)
+
+    def _joined(self, pieces: list[str], tail: str | None) -> str:
+        """A path of segments, given from the end that the tree counts from, and what lies beyond them."""
+        if self.sample.from_start:
+            return "/" + "/".join(pieces + ([tail] if tail is not None else []))
+        return "/".join(["" if tail is None else tail, *reversed(pieces)])
 
     def _piece(self, candidate: Candidate, k: int) -> str | None:
         """A key's value or group; None for a path segment that is empty now and then."""
@@ -163,15 +171,22 @@ class Writer:
         changed = [k for k in self.path if k in ops]
         if not changed:
             return {}
-        if all(s.pattern[k] not in (0, MAYBE) and self._writes(ops[k]) for k in changed):
+        tail = candidate.tail
+        if tail is None and all(self._in_place(s, k, ops[k]) for k in changed):
             return {self.tree.keys[k]: self._action(s, k, ops[k]) for k in changed}
-        if (
-            any(MAYBE in (s.pattern[k], t.pattern[k]) for k in self.path)
-            or self.path_pattern(candidate) is None
-        ):
+        if self.path_pattern(candidate) is None:
             return None
-        pieces = [self._after(candidate, k) for k in self.path]
-        return {"path": "/" + "/".join(piece for piece in pieces if piece is not None)}
+        kept = self.path[: tail.target if tail else None]
+        if any(t.pattern[k] == MAYBE or (s.pattern[k] == MAYBE and k not in ops) for k in kept):
+            return None
+        pieces = [piece for k in kept if (piece := self._after(candidate, k)) is not None]
+        return {"path": self._joined(pieces, "{tail}" if tail else None)}
+
+    @staticmethod
+    def _in_place(s: Node, k: int, op: Operation) -> bool:
+        """Whether a segment is set where there is one, and none is added or removed."""
+        writes = op.kind == "replace" or op.value != 0
+        return writes and s.pattern[k] != 0 and (s.pattern[k] != MAYBE or op.kind == "ignore")
 
     def _after(self, candidate: Candidate, k: int) -> str | None:
         """The template of a key's value after the rule; None: the key is gone."""
@@ -182,10 +197,6 @@ class Writer:
         if code == 0:
             return None
         return escape(self._value(k, code)) if code > 0 else "{" + self.tree.keys[k] + "}"
-
-    @staticmethod
-    def _writes(op: Operation) -> bool:
-        return op.kind == "replace" or op.value != 0
 
     def _whole_query(self, candidate: Candidate) -> tuple[tuple[str, ...], str] | None:
         """The query written at once, in the order the target has it, where changes one by one would miss it.
