@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pyspark")
 
 import pyarrow.parquet as pq
+from pyspark import cloudpickle
 
 from undust.crawl import read
 from undust.engines import spark
@@ -20,6 +20,7 @@ from undust.likeness import sketch_kind, sketcher
 from undust.measures import evaluate
 from undust.rules import Canonicalizer, RuleBook
 
+from . import crawls
 from .crawls import Failing, pages
 
 pytestmark = pytest.mark.slow
@@ -27,9 +28,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    here = str(Path(__file__).parent.parent)  # the workers must find the learner of these tests
-    path = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    cloudpickle.register_pickle_by_value(crawls)  # the workers cannot import the learner of these tests
     from pyspark.sql import SparkSession
 
     built = (
