@@ -59,7 +59,7 @@ class View:
 
     def as_site(self) -> Site:
         """The forms as a site of their own, each with the page that represents it: what is left to be learned."""
-        pages = self.site.pages.take(pa.array(self.representative))
+        pages = self.site.pages.take(self.representative)
         column = pa.array(
             [u.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for u in self.urls]
         )
