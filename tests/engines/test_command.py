@@ -66,3 +66,9 @@ def test_jobs_and_resume(crawl: Path) -> None:
     assert learn(crawl, "--jobs=2", f"--resume={crawl.parent / 'kept'}", "--max-urls-per-site=5000") == 0
     assert (crawl.parent / "rules.json").read_bytes() == once
     assert not (crawl.parent / "kept").exists()
+
+
+def test_a_place_where_nothing_can_be_written_is_found_at_once(crawl: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr("undust.crawl.read", None)  # nothing is read
+    assert run(["learn", str(crawl), "-o", str(crawl.parent / "nowhere" / "rules.json")]) == 1
+    assert "nowhere/rules.json: cannot be written" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from undust.cli.console import console, max_bad_ratio, rejects, too_many_bad
-from undust.errors import UsageError
+from undust.errors import UndustError, UsageError
 
 if TYPE_CHECKING:
     from undust.learners import Learner
@@ -111,7 +111,10 @@ def command(
     from undust.files import replacing
     from undust.learners import create
 
-    bytes_of(memory)  # a wrong one is found before all the work
+    # What is wrong is found before all the work.
+    bytes_of(memory)
+    if _is_file(out) and not os.access(os.path.dirname(os.path.realpath(out)), os.W_OK):
+        raise UndustError(f"{out}: cannot be written: no such directory, or not yours")
     method = create(learner, _settings(settings))
     figures: dict[str, Any] = {"sites": 0, "rules": 0, "merged": 0, "failed": 0}
 
