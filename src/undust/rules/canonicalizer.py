@@ -391,24 +391,30 @@ class Canonicalizer:
         out: list[str | None] = [None] * len(urls)
         groups: dict[str, list[int]] = {}
         for number, url in enumerate(urls):
-            if not isinstance(url, str):
+            if type(url) is not str and not isinstance(url, str):
                 continue
             slash = url.find("/", 8)
             prefix = url[:slash] if slash > 0 else ""
-            if prefix in groups:
-                groups[prefix].append(number)
-            else:
+            group = groups.get(prefix)
+            if group is None:
                 groups[prefix] = [number]
+            else:
+                group.append(number)
+        # The prefixes of one site (http and https, with and without www) have one program: one after the other.
+        sites: dict[int, tuple[dict[str, Plan | None], list[tuple[Place, int, list[int]]]]] = {}
         for prefix, numbers in groups.items():
             place = self._place(prefix)
             if place is not None:
-                self._group(place, len(prefix), urls, numbers, out, stuck)
+                sites.setdefault(id(place.program), ({}, []))[1].append((place, len(prefix), numbers))
             elif _PREFIX.match(prefix):  # a host that is not in the book
                 for number in numbers:
                     out[number] = urls[number]
             else:
                 for number in numbers:
                     out[number] = self._odd(urls[number], stuck)
+        for plans, parts in sites.values():
+            for place, cut, numbers in parts:
+                self._group(place, cut, urls, numbers, out, plans, stuck)
         return out
 
     def _group(
@@ -418,21 +424,23 @@ class Canonicalizer:
         urls: list[Any],
         numbers: list[int],
         out: list[str | None],
+        plans: dict[str, Plan | None],
         stuck: list[str] | None,
     ) -> None:
         """The loop all speed hangs on: for a URL that no rule can change it makes a handful of look-ups.
 
-        What stands before the `?` repeats itself in most crawls, so the rules it leaves are kept. What is out of
-        the ordinary goes to `settle`, which is the same without short cuts.
+        What stands before the `?` repeats itself in most crawls, so the rules it leaves are kept (`plans`). What
+        is out of the ordinary goes to `settle`, which is the same without short cuts.
         """
         program, prefix, scheme, authority = place
         clean = self.normal
         ready, free, mixing = program.ready, program.free, ~(program.free | program.commuting)
-        plans: dict[str, Plan | None] = {}
+        same = len(prefix) == cut and urls[numbers[0]].startswith(prefix)
+        plain_texts, no_query, no_text = program.plain_texts, program.no_query, program.no_text
         for number in numbers:
             url = urls[number]
             path, mark, query = url[cut:].partition("?")
-            now = f"{prefix}{path}?{query}" if mark else prefix + path
+            now = url if same else f"{prefix}{path}{mark}{query}"
             if mark:
                 if path in plans:
                     plan = plans[path]
@@ -458,8 +466,10 @@ class Canonicalizer:
                         if kept is not None and len(kept) == len(fields):
                             out[number] = now
                             continue
-                        if not drops:
-                            kept = _sift(fields, names)
+                        if kept is not None and len(drops) < len(names):
+                            less_sure = [f for f in fields if f.partition("=")[0] not in drops]
+                            if len(less_sure) > len(kept):
+                                kept = _sift(fields, names)
                         if kept is not None:
                             less = f"{prefix}{path}?{'&'.join(kept)}" if kept else prefix + path
                             for text in texts:
@@ -477,7 +487,11 @@ class Canonicalizer:
                     out[number] = self._odd(url, stuck)
                     continue
                 by_path = program.for_path(path)
-                mask = program.look(path, None, now, by_path)
+                mask = no_text  # from here on `Program.look` for a URL without a query
+                for text, bits in plain_texts:
+                    if text in now:
+                        mask |= bits
+                mask &= by_path & no_query
             if not mask:
                 out[number] = now
                 continue
@@ -506,9 +520,9 @@ class Canonicalizer:
                         left = -1  # another host: unusual
                         break
                     known = by_path if u.path is path else None
-                    mask = program.look(u.path, u.query, str(u), known)
+                    mask = program.look(u.path, u.query, u.text(), known)
                     left = mask & -(lowest << 1)
-            text = str(u)
+            text = u.text()
             end: str | Settled = text
             if not last and not u.overlong:
                 out[number] = text

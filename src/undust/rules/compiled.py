@@ -458,6 +458,26 @@ def compile_condition(text: str, condition: Condition) -> Test:
         return lambda u, groups: read(u) == literal
     names, match = pattern.names, pattern.match
     nameless = not any(names)
+    quick = pattern.quick
+    if quick is not None and not pattern.checks:
+
+        def quick_test(u: MutableUrl, groups: dict[str, str]) -> bool:
+            value = read(u)
+            found = None if value is None else quick(value)
+            if found is None:
+                return False
+            if not nameless:
+                groups.update(zip(names, found.groups(), strict=True))
+            return True
+
+        def path_test(u: MutableUrl, groups: dict[str, str]) -> bool:
+            found = quick(u.path)
+            if found is None:
+                return False
+            groups.update(zip(names, found.groups(), strict=True))
+            return True
+
+        return path_test if key == Key("path") else quick_test
 
     def test(u: MutableUrl, groups: dict[str, str]) -> bool:
         value = read(u)
@@ -659,7 +679,7 @@ def _writer(key: Key) -> Write:
     if kind == "port":
         return lambda u, value: u.set_port(value)
     if kind == "path":
-        return lambda u, value: u.set_path(value or "")
+        return _write_path
     if kind == "matrix":
         assert name is not None
         return lambda u, value: u.set_matrix(name, occurrence, value)
@@ -670,6 +690,10 @@ def _writer(key: Key) -> Write:
             u.drop_field(name, occurrence) if value is None else u.set_field(name, occurrence, value)
         )
     return lambda u, value: u.set_fragment(value)
+
+
+def _write_path(u: MutableUrl, value: str | None) -> bool:
+    return u.set_path(value or "")
 
 
 def _write_url(u: MutableUrl, value: str) -> bool:

@@ -85,6 +85,10 @@ class MutableUrl:
         self._text = text
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """The URL as it now stands."""
         text = self._text
         if text is None:
             text = self._text = self._unparse()
@@ -245,7 +249,7 @@ class MutableUrl:
     def drop_fields(self, names: frozenset[str]) -> bool:
         """Drop every field with one of these names; when none is left the `?` goes too."""
         fields = self.fields()
-        kept = [field for field in fields if not field or field.partition("=")[0] not in names]
+        kept = [field for field in fields if field.partition("=")[0] not in names or not field]
         return len(kept) < len(fields) and self._join(kept)
 
     def drop_field(self, name: str, occurrence: int) -> bool:

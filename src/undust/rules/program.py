@@ -33,7 +33,7 @@ class Plan(NamedTuple):
     fields: dict[str, bool | frozenset[str] | None]
     texts: tuple[str, ...]
     always: bool
-    drops: bool  # all fields are dropped without a look at their values
+    drops: frozenset[str]  # the fields that are dropped without a look at their values
 
 
 class Program:
@@ -46,8 +46,8 @@ class Program:
     """
 
     __slots__ = (
-        "_needs", "_plans", "any_path", "any_query", "commuting", "firsts", "free", "free_names", "lasts", "names", "no_query", "no_text", "paths",
-        "plain_texts", "ready", "rules", "scoped", "scopes", "segments", "settling", "stars", "texts",
+        "_needs", "_plans", "any_path", "any_query", "commuting", "free", "free_names", "names", "no_query",
+        "no_text", "plain_texts", "ready", "rules", "scoped", "scopes", "settling", "stars", "tables", "texts",
     )  # fmt: skip
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -57,10 +57,12 @@ class Program:
         self._plans: dict[int, Plan] = {}
         # Rules that need no path in particular, no parameter, no query, no text.
         self.any_path = self.any_query = self.no_query = self.no_text = 0
-        self.paths: dict[str, int] = {}
-        self.segments: dict[str, int] = {}
-        self.firsts: dict[str, int] = {}  # the first segment
-        self.lasts: dict[str, int] = {}  # the last segment
+        # Rules by the whole path, by its first segment, by its last, by any.
+        paths: dict[str, int] = {}
+        firsts: dict[str, int] = {}
+        lasts: dict[str, int] = {}
+        segments: dict[str, int] = {}
+        self.tables = paths, firsts, lasts, segments
         # The rules a parameter of that name calls for, whatever its value; and those a value of it calls for.
         self.names: dict[str, tuple[int, dict[str, int]]] = {}
         texts: dict[str, int] = {}
@@ -69,11 +71,11 @@ class Program:
         for place, (rule, need) in enumerate(zip(self.rules, self._needs, strict=True)):
             bit = 1 << place
             if need.paths is not None:
-                _file(self.paths, need.paths, bit)
+                _file(paths, need.paths, bit)
             elif need.first is not None:
-                _file(self.firsts, (need.first,), bit)
+                _file(firsts, (need.first,), bit)
             elif need.segments is not None:
-                _file(self.lasts if need.last else self.segments, need.segments, bit)
+                _file(lasts if need.last else segments, need.segments, bit)
             else:
                 self.any_path |= bit
             if need.names is not None:
@@ -142,21 +144,19 @@ class Program:
     def for_path(self, path: str) -> int:
         """The rules this path does not rule out."""
         mask = self.any_path
-        if path in self.paths:
-            mask |= self.paths[path]
-        if self.firsts:
-            cut = path.find("/", 1)
-            segment = path[1:cut] if cut > 0 else path[1:]
-            if segment in self.firsts:
-                mask |= self.firsts[segment]
-        if self.lasts:
-            segment = path[path.rfind("/") + 1 :]
-            if ";" in segment:
-                segment = split_segment(segment)[0]
-            if segment in self.lasts:
-                mask |= self.lasts[segment]
-        if self.segments:
-            segments = self.segments
+        paths, firsts, lasts, segments = self.tables
+        if path in paths:
+            mask |= paths[path]
+        cut = path.find("/", 1)
+        segment = path[1:cut] if cut > 0 else path[1:]
+        if segment in firsts:
+            mask |= firsts[segment]
+        segment = path[path.rfind("/") + 1 :]
+        if ";" in segment:
+            segment = split_segment(segment)[0]
+        if segment in lasts:
+            mask |= lasts[segment]
+        if segments:
             for segment in split_path(path):
                 if ";" in segment:
                     segment = split_segment(segment)[0]
@@ -221,7 +221,7 @@ class Program:
                     fields[name] = True
                 else:
                     fields[name] = before | dropped
-        drops = all(drop is True for drop in fields.values())
+        drops = frozenset(name for name, drop in fields.items() if drop is True)
         return Plan(mask, fields, tuple(texts), always, drops)
 
     def after(self, rule: Rule) -> int:
