@@ -23,6 +23,8 @@ Counts = NDArray[np.int64]
 ANY = -1  # always there, with several values
 MAYBE = -2  # there in some of the URLs only
 
+MAX_EVEN = 10  # more values that are about equally frequent are data
+
 REST = "rest"  # one column for all keys that are too rare for one of their own; no rule speaks of it
 
 
@@ -46,6 +48,9 @@ class Node:
     parent: Node | None = None
     key: int = -1  # what the parent was split by; -1 for the root
     children: list[Node] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"Node({self.id}: {self.size} URLs)"
 
     @property
     def size(self) -> int:
@@ -151,7 +156,9 @@ def build_tree(
             found = [code for code in codes.tolist() if code in everywhere[k]]
         return [*found, 0] if codes[0] == 0 else found
 
-    def grow(lo: int, hi: int, parent: Node | None, key: int, pattern: Codes, todo: list[int]) -> None:
+    def grow(
+        lo: int, hi: int, parent: Node | None, key: int, pattern: Codes, todo: list[int], done: set[int]
+    ) -> None:
         node = Node(len(tree.nodes), lo, hi, pattern, parent, key)
         tree.nodes.append(node)
         if parent is not None:
@@ -167,6 +174,8 @@ def build_tree(
             varied.append(k)
             absent = int(counts[0]) if codes[0] == 0 else 0
             pattern[k] = MAYBE if absent else ANY
+            if k in done:
+                continue
             if not absent or min(absent, node.size - absent) >= least(node.size):
                 choices.append((bool(absent) and optional_last, round(_entropy(counts), 9), k, codes, counts))
         # The key of least entropy; if its values are all trivial, so are those of the others of its kind.
@@ -182,26 +191,26 @@ def build_tree(
         # One label for each salient value, and one for all trivial values together.
         label = np.full(len(codes), len(literal), np.int32)
         label[np.searchsorted(codes, literal)] = np.arange(len(literal))
-        trivial = codes[label == len(literal)]
         labels = label[np.searchsorted(codes, columns[best].codes[members])]
         tree.order[lo:hi] = members[np.argsort(labels, kind="stable")]
-        rest = [k for k in varied if k != best]
         for i, volume in enumerate(np.bincount(labels).tolist()):
             below = pattern.copy()
-            below[best] = literal[i] if i < len(literal) else trivial[0] if len(trivial) == 1 else ANY
-            grow(lo, lo + volume, node, best, below, rest)
+            below[best] = literal[i] if i < len(literal) else ANY
+            rest = varied if below[best] == ANY else [k for k in varied if k != best]
+            grow(lo, lo + volume, node, best, below, rest, done | {best})
             lo += volume
 
-    grow(0, len(tree.order), None, -1, np.zeros(len(keys), np.int32), list(range(len(keys))))
+    grow(0, len(tree.order), None, -1, np.zeros(len(keys), np.int32), list(range(len(keys))), set())
     return tree
 
 
 def salient_values(codes: Codes, counts: Counts, least: float = 2, max_salient: int = 100) -> list[int]:
     """The values before the largest drop of the frequency curve (equation 5), most frequent first.
 
-    The curve ends in a sentinel of frequency 1, so a curve without a drop inside is salient as a whole,
-    unless no value is ever repeated. A drop to more than half is none. Of equal drops the first counts. Values
-    of fewer than `least` URLs are trivial all the same.
+    The curve ends in a sentinel of frequency 1, so a curve without a drop inside is salient as a whole, unless
+    no value is ever repeated, or there are more than `MAX_EVEN`: few equals are mirrors or languages, many are
+    users or products. A drop to more than half is none. Of equal drops the first counts. Values of fewer than
+    `least` URLs are trivial all the same.
 
     >>> values = np.arange(1, 6, dtype=np.int32)
     >>> salient_values(values, np.array([3, 900, 2, 800, 1]))
@@ -216,7 +225,7 @@ def salient_values(codes: Codes, counts: Counts, least: float = 2, max_salient: 
         curve = np.append(curve, 1)
     drops = curve[:-1] / curve[1:]
     cut = int(np.argmax(drops)) + 1
-    if drops[cut - 1] < 2:
+    if drops[cut - 1] < 2 or (cut == len(drops) > MAX_EVEN):
         return []
     found = order[:cut][curve[:cut] >= least]
     return [int(code) for code in codes[present][found]]

@@ -181,6 +181,8 @@ class Sample:
     def alike(self, node: Node) -> Proof:
         """What is one already in a node, to the tree: URLs of the same keys and values."""
         rows = self.tree.rows(node)
+        if not len(rows):
+            return Proof(0, 0, 0, 0, 0)
         form = np.unique(self.form[rows], return_inverse=True)[1]
         counts = _merges(form, self.cluster[rows])
         return Proof(counts[2] + counts[3], *counts)
