@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from undust.rules import Rule
+from undust.rules import Rule, conflicts
 from undust.selection.links import Groups, Link
 
 __all__ = ["naive"]
@@ -37,9 +37,18 @@ def naive(links: Sequence[Link]) -> list[Rule]:
 
 
 def deployed(links: Sequence[Link]) -> list[Rule]:
-    """The rules of the links, with those that their targets' own URLs need; each once."""
-    rules = [rule for link in links for rule in (link.rule, link.format) if rule is not None]
-    return list({rule.id: rule for rule in rules}.values())
+    """The rules of the links, with those that their targets' own URLs need; of two that clash the first stays.
+
+    Two targets can name different representatives for a value they ignore under the same conditions: what the
+    rule book would refuse, and one of the two is enough.
+    """
+    found = [rule for link in links for rule in (link.rule, link.format) if rule is not None]
+    rules = {rule.id: rule for rule in found}
+    place = {rule: i for i, rule in enumerate(rules)}
+    for clash in list(conflicts(rules.values())):
+        if clash.first.id in rules and clash.second.id in rules:
+            del rules[max(clash.first.id, clash.second.id, key=place.__getitem__)]
+    return list(rules.values())
 
 
 def _circle(kept: set[int], groups: Groups) -> list[int] | None:
