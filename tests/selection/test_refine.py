@@ -21,12 +21,14 @@ def test_a_default_value_is_told_from_the_others() -> None:
     t = trial(Rule(do={"query[start]": None}), View(site(pages)))
     assert t is not None
     (only,) = refine(t, Bar())
-    assert dict(only.rule.when) == {"query[start]": "0"}
+    assert dict(only.rule.when) == {"path": "/t", "query[start]": "0"}
     assert (only.good, only.bad) == (30, 0)
 
 
 def test_a_name_may_be_a_session_here_and_the_content_there() -> None:
-    pages = [(f"/shop/x{i}?page={s}", f"x{i}") for i in range(30) for s in "ab"]
+    pages = [
+        (f"/shop/{kind}/x{i}?page={s}{i}", f"{kind}{i}") for kind in "pq" for i in range(30) for s in "ab"
+    ]
     pages += [(f"/list/y{i}?page={s}", f"y{i}{s}") for i in range(30) for s in "ab"]
     t = trial(Rule(do={"query[page]": None}), View(site(pages)))
     assert t is not None
@@ -58,3 +60,19 @@ def test_the_prior_orders_what_common_knowledge_orders() -> None:
     assert drop("sid") > drop("colour") > drop("id") == 0
     assert drop("start", "0") > drop("start")
     assert drop("amp;utm_source") == drop("utm_source")
+
+
+def test_values_that_were_not_seen_are_not_spoken_of() -> None:
+    pages = [(f"/a?id={i}{view}", f"c{i}") for i in range(50) for view in ("", "&view=full", "&view=wide")]
+    t = trial(Rule(do={"query[view]": None}), View(site(pages)))
+    assert t is not None
+    found = refine(t, Bar())
+    assert found
+    assert {c.rule.when["query[view]"] for c in found} == {"full", "wide"}
+
+
+def test_paths_that_were_not_seen_are_not_spoken_of() -> None:
+    pages = [(f"/a?id={i}&s={s}{i}", f"c{i}") for i in range(50) for s in "xy"]
+    t = trial(Rule(do={"query[s]": None}), View(site(pages)))
+    assert t is not None
+    assert [dict(c.rule.when) for c in refine(t, Bar())] == [{"path": "/a"}]

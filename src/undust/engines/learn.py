@@ -68,7 +68,7 @@ def learn(
     >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}{i}", "digest": f"{i}"} for i in range(20) for s in "xy"]
     >>> book = learn(pages)
     >>> [r.describe() for r in book.rules()]
-    ['*: drop sid']
+    ['*: when path is /p: drop sid']
     """
     from undust.engines.local import learn_sites
 

@@ -44,6 +44,9 @@ MANY = 10
 TEMPLATE = 0.6
 """Mean agreement of whole sketches, template included, that such a pattern must show."""
 
+FOLLOWERS = 8
+"""Links to one page that lengths may bear out: many pages that name one are its filtered views, and differ."""
+
 NEARER = 0.25
 """How much nearer in length linked pages must be than other pages of the pattern."""
 
@@ -61,7 +64,14 @@ def canonical_edges(urls: list[str], seen: Seen, boiler: NDArray[np.bool_], text
     hub = _hubs(rows, seen, text)
     rows, hub = rows[hub != rows], hub[hub != rows]
     compared = seen.has_sketch[rows] & seen.has_sketch[hub] & (seen.kind[rows] == seen.kind[hub])
-    fit = _drift(seen.size_max, rows, hub) <= DRIFT
+    # Without texts sizes have to bear a link out; where there are none either, other digests deny it.
+    sized = (seen.size_max[rows] >= 0) & (seen.size_max[hub] >= 0)
+    denied = (
+        (seen.digest[rows] != NOTHING)
+        & (seen.digest[hub] != NOTHING)
+        & (seen.digest[rows] != seen.digest[hub])
+    )
+    fit = (_drift(seen.size_max, rows, hub) <= DRIFT) & (sized | ~denied)
     kept = np.flatnonzero(compared)
     if len(kept):
         fit[kept] = _borne_out(urls, seen, boiler, text, rows[kept], hub[kept])
@@ -120,11 +130,12 @@ def _lengths_tell(
     whole = np.bincount(pattern, weights=agree, minlength=count) / np.maximum(
         np.bincount(pattern, minlength=count), 1
     )
-    enough = (np.bincount(pattern, minlength=count) >= MANY) & (
-        np.bincount(pattern[a], minlength=count) >= MANY
-    )
+    enough = np.bincount(pattern, minlength=count) >= MANY
+    enough &= np.bincount(pattern[a], minlength=count) >= MANY
     told = enough & (whole >= TEMPLATE) & (linked <= NEARER * among)
-    believed: NDArray[np.bool_] = told[pattern] & (drift <= np.maximum(DRIFT / 5, 2 * linked[pattern]))
+    _, named, links = np.unique(hub, return_inverse=True, return_counts=True)
+    near = (links[named] <= FOLLOWERS) & (drift <= np.maximum(DRIFT / 5, 2 * linked[pattern]))
+    believed: NDArray[np.bool_] = told[pattern] & near
     return believed
 
 

@@ -9,7 +9,7 @@ would have proposed it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from undust.url import field_name, field_value
 FOLDS = 5
 _NAMED = re.compile(r"\{[A-Za-z_]")  # a group whose text is used
 _READ = re.compile(r"\{(query\[[^\]#|]*\])")  # a parameter whose value is used
+MANY_VALUES = 8  # values of a parameter that were seen not to matter, before the others are taken not to
 FEW_VALUES = 30  # a parameter with so few values chooses among them: each must have been seen not to matter
 MOST_NOISE = (
     0.2  # a rule that is denied more often than this is never taken for a true one under wrong labels
@@ -89,7 +90,7 @@ def features(trial: Trial) -> list[Feature]:
     out += _repeated(trial)
     if not any(k.startswith("path[") for k in taken):
         out.append(Feature("tail", *view.tails))
-    if "path" not in taken and not any(k.startswith("path") for k in taken):
+    if "path" not in taken:
         if not rule.scope.path:
             out.append(Feature("top", *view.tops))
         out.append(Feature("shape", *view.shapes))
@@ -301,6 +302,7 @@ def _combinations(by_name: dict[str, Feature], must: set[str]) -> Iterator[tuple
         ("tail",),
         *(("tail", w) for w in without),
         tuple(without),
+        *(("shape", w) for w in without),
         ("top",),
         ("value",),
         ("shape",),
@@ -388,6 +390,34 @@ def _mixed(trial: Trial, mine: Ints, by_name: dict[str, Feature], used: tuple[st
     return False
 
 
+def _seen_widely(trial: Trial, mine: Ints, used: set[str], prior: float) -> bool:
+    """May the rule speak of paths, and of values, that were not seen?
+
+    Of other paths when it held in several shapes of them; of other values of a parameter when it held for many.
+    """
+    view, rule = trial.view, trial.rule
+    good = mine[trial.good[mine]]
+    both = np.r_[trial.source[good], trial.anchor[good]]
+    if "path" not in rule.when and not used & {"shape"}:
+        shapes = len(np.unique(view.shapes[0][trial.source[good]]))
+        if shapes < (2 if "top" in used or rule.scope.path else 3):
+            return False
+    if prior >= 14 or "value" in used:
+        return True
+    for key, written in rule.do.items():
+        open_ = rule.when.get(key, "{}") in ("{}", "{:rest}")
+        fixed = (
+            written is None
+            or isinstance(written, Mapping)
+            or (isinstance(written, str) and "{" not in written)
+        )
+        if key.startswith("query[") and "#" not in key and open_ and fixed and "names" not in used:
+            have = view.values.get(key[6:-1], {})
+            if len({have[row] for row in both.tolist() if row in have}) < MANY_VALUES:
+                return False
+    return True
+
+
 def _blank(view: View, rows: Ints) -> set[str]:
     """Names of parameters that stand without a value in some of these forms."""
     fields = {f for row in rows.tolist() for f in view.parts[row][2]}
@@ -437,6 +467,8 @@ def _tested(
         good_values = np.unique(value[np.r_[trial.source[good], trial.anchor[good]]])
         if len(kinds) <= FEW_VALUES and np.isin(value[rows], good_values).mean() < 0.9:
             return False
+    if not _seen_widely(trial, mine, {f.name for f in fs}, prior):
+        return False
     shape = view.shapes[0]
     share = float(np.isin(shape[rows], np.unique(shape[trial.source[mine]])).mean())
     if share < (0.3 if prior >= 10 else 0.7):
