@@ -191,22 +191,46 @@ def test_compile_names_the_rule():
 @pytest.mark.parametrize(
     ("rule", "says"),
     [
-        (Rule(Scope(("www.example.com",), path="/forum/viewtopic.php"), do={"query[sid]": None}), "www.example.com/forum/viewtopic.php: drop sid"),
-        (Rule(Scope(domain="e.com"), {"query[p]": None}, {"path[-1]": ""}), "*.e.com: when no p: set path[-1] to nothing"),
-        (Rule(do={"substitute": {"from": "index.html", "to": "", "end": True}}), "*: replace index.html$ by $"),
-        (Rule(when={"query[a]": ["1", "2"], "query[b]": {"not": ["x"]}}, do={"query[a]": {"ignore": "1"}}),
-         "*: when a is 1 or 2 and b is not x: ignore a (1)"),
+        (
+            Rule(Scope(("www.example.com",), path="/forum/viewtopic.php"), do={"query[sid]": None}),
+            "www.example.com/forum/viewtopic.php: drop sid",
+        ),
+        (
+            Rule(Scope(domain="e.com"), {"query[p]": None}, {"path[-1]": ""}),
+            "*.e.com: when no p: set path[-1] to nothing",
+        ),
+        (
+            Rule(do={"substitute": {"from": "index.html", "to": "", "end": True}}),
+            "*: replace index.html$ by $",
+        ),
+        (
+            Rule(when={"query[a]": ["1", "2"], "query[b]": {"not": ["x"]}}, do={"query[a]": {"ignore": "1"}}),
+            "*: when a is 1 or 2 and b is not x: ignore a (1)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_describe(rule, says):
     assert rule.describe() == says
 
 
 json_values = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(0, 2), st.sampled_from(["", "/a", "url", "likely", "a" * 5000])),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["hosts", "do", "path", "not", "present", "ignore", "from", "to", "x"]), inner, max_size=3)),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-3, 3),
+        st.floats(0, 2),
+        st.sampled_from(["", "/a", "url", "likely", "a" * 5000]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["hosts", "do", "path", "not", "present", "ignore", "from", "to", "x"]),
+            inner,
+            max_size=3,
+        ),
+    ),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 @given(st.data())

@@ -157,7 +157,8 @@ def command(
         else:
             state.remove()
     if not len(book):
-        console.note("nothing to learn: no rule stood up to the evidence")
+        what = "no rule stood up to the evidence" if figures["pages"] else f"no pages in {', '.join(inputs)}"
+        console.note(f"nothing to learn: {what}")
     console.summary(
         in_=figures["lines"],
         out=figures["pages"],
