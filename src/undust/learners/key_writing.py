@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from undust.learners.explain import DROP, INSERT, PATH
 from undust.learners.key_rule import (
     Among,
@@ -211,7 +213,7 @@ class _Draft:
         root = table.gap_tree[atom - table.roots]
         condition = self.rule.when.get(root)
         if isinstance(condition, int) and condition:  # the value is known, so is its part
-            at = table.value_at(_array(root), _array(condition))
+            at = table.value_at(np.array([root]), np.array([condition]))
             captures, _ = table.captures(at)
             here = captures[table.capture_gap[captures] == atom]
             if not len(here):
@@ -244,9 +246,3 @@ class _Draft:
 
 def _name(i: int) -> str:
     return "abcdefghijklmnopqrstuvwxyz"[i] if i < 26 else f"g{i}"
-
-
-def _array(x: int) -> Ints:
-    import numpy as np
-
-    return np.array([x], np.int64)
