@@ -55,7 +55,8 @@ class Writer:
     def write(self, candidate: Candidate) -> tuple[dict[str, Condition], dict[str, Action]] | None:
         """`when` and `do`, or None where the language has no words for it."""
         s, t, ops = candidate.source, candidate.target, candidate.ops
-        if any(self.kinds[k].kind == REST for k in ops):
+        named = set(ops) | {op.value for op in ops.values() if op.kind == "replace"}
+        if any(self.kinds[k].kind == REST for k in named):
             return None
         do = self._path_actions(candidate)
         if do is None:
