@@ -38,7 +38,7 @@ def main() -> None:
         ]
         print("undust", arguments, file=sys.stderr, flush=True)
         done = subprocess.run(
-            [sys.executable, "-m", "undust", *given, "-q"], check=True, capture_output=True, text=True
+            [sys.executable, "-m", "undust", *given, "-q"], check=True, stdout=subprocess.PIPE, text=True
         )
         printed = f"```\n$ undust {arguments}\n{done.stdout.strip()}\n```"
         # Each is written when it is there: some take long.
