@@ -115,9 +115,9 @@ def urls_of(domains: list[str], count: int, seed: int) -> list[str]:
     out: dict[str, None] = {}
     while len(out) < count:
         for domain in draw.choices(domains, weights, k=count // 4):
-            host = "www." + domain if draw.random() < 0.2 else domain
+            host = "www." + domain if draw.random() < 0.15 else domain
             path = draw.choice(shapes)()
-            if draw.random() < 0.6:
+            if draw.random() < 0.5:
                 for share, extra in extras:
                     if draw.random() < share:
                         path += ("&" if "?" in path else "?") + extra()
@@ -216,8 +216,11 @@ def main() -> None:
         from w3lib.url import canonicalize_url
 
         sample = urls[: max(1, len(urls) // 4)]
-        theirs = rate(lambda: [canonicalize_url(url) for url in sample], len(sample), given.passes)
-        print(f"w3lib canonicalize_url: {theirs:,.0f} URLs/CPU s; undust {ours / theirs:.1f}x")
+        theirs = 0.0
+        for _ in range(given.passes):  # in turn, as above
+            theirs = max(theirs, rate(lambda: [canonicalize_url(url) for url in sample], len(sample), 1))
+            ours = max(ours, rate(lambda: canon.map(urls), len(urls), 1))
+        print(f"w3lib canonicalize_url: {theirs:,.0f} URLs/CPU s; undust {ours:,.0f}: {ours / theirs:.2f}x")
         sample = urls[: max(1, len(urls) // 40)]
         discard = discarder(some)
         discard(urls[0])
@@ -225,9 +228,8 @@ def main() -> None:
         print(
             f"duplicate-url-discarder, 30 rules a domain: {theirs:,.0f} URLs/CPU s; undust {ours / theirs:.1f}x"
         )
-    print(
-        f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB, Python {sys.version.split()[0]}"
-    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory {peak:,.0f} MB, Python {sys.version.split()[0]}")
 
 
 if __name__ == "__main__":
