@@ -203,8 +203,8 @@ class Grown:
     writer: Writer
 
     def sayable(self, candidate: Candidate) -> bool:
-        """Whether the rule language has words for the candidate."""
-        return self.writer.write(candidate) is not None
+        """Whether the rule language has words for the candidate, and the rule does not feed itself."""
+        return next(self.rules(candidate), None) is not None
 
     def length(self, node: Node) -> int:
         """How long a URL of the node is."""
@@ -228,9 +228,14 @@ class Grown:
         level = self._level(candidate)
         evidence = Evidence(level=level, support=proof.support, pairs=proof.pairs, false=proof.false)
         status = "likely" if level in ("url", "size") else "probable"
+        rules = []
         for node, (when, do) in zip((s, t), parts, strict=False):
             rule = Rule(when=when, do=do, status=status, source=(PatternTree.name,), evidence=evidence)
-            yield replace(rule, examples=tuple(self._examples(rule, node.id))), proof
+            examples = tuple(self._examples(rule, node))
+            if any(compile_rule(rule).apply(after) is not None for _, after in examples):
+                return  # it would feed on what it writes
+            rules.append(replace(rule, examples=examples))
+        yield from ((rule, proof) for rule in rules)
 
     def _level(self, candidate: Candidate) -> str:
         """The weakest likeness among the URLs that are compared."""
@@ -239,9 +244,9 @@ class Grown:
         levels: NDArray[np.uint8] = self.site.labels.level[rows]
         return LEVELS[int(levels.min(initial=len(LEVELS) - 1))]
 
-    def _examples(self, rule: Rule, node: int) -> Iterator[tuple[str, str]]:
+    def _examples(self, rule: Rule, node: Node) -> Iterator[tuple[str, str]]:
         apply = compile_rule(rule).apply
-        for row in self.tree.rows(self.tree.nodes[node])[:3].tolist():
+        for row in self.tree.rows(node)[:3].tolist():
             after = apply(self.site.urls[row])
             if after is not None:
                 yield self.site.urls[row], after

@@ -94,8 +94,8 @@ class Writer:
                 continue
             if code == 0:
                 when[self.tree.keys[k]] = None
-            elif (text := self._piece(candidate, k)) is not None:
-                when[self.tree.keys[k]] = text
+            else:  # a segment that is empty now and then is there all the same
+                when[self.tree.keys[k]] = self._piece(candidate, k) or "{:rest}"
         return when
 
     def path_pattern(self, candidate: Candidate) -> str | None:

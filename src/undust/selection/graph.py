@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from undust.rules import Rule, compile_rule
 from undust.selection.chain import concatenate
 from undust.selection.links import Groups, Link
-from undust.selection.naive import deployed
+from undust.selection.naive import circle, deployed
 
 __all__ = ["energy", "graph"]
 
@@ -39,26 +39,35 @@ def graph(links: Sequence[Link], urls: Sequence[str] = ()) -> list[Rule]:
     own: dict[int, int] = {}  # group -> its self rule
     for i in sorted(range(len(links)), key=lambda i: (links[i].fpr, -links[i].support, links[i].rule.id)):
         s, t = groups.source[i], groups.target[i]
-        if s == t:
+        if groups.leads(t, s):  # a rule that ends where it begins
             own.setdefault(s, i)
         elif rank[t] > rank[s] and (s not in away or rank[t] > rank[groups.target[away[s]]]):
             away[s] = i
-    own = {g: i for g, i in own.items() if g not in away}
+    while found := circle(set(away.values()), groups):
+        least = min(found, key=lambda i: (rank[groups.target[i]], links[i].support, links[i].rule.id))
+        del away[groups.source[least]]
+
+    def onward(group: int) -> int | None:
+        """The link that leads on from a group's URLs; of several the one with the narrowest source."""
+        at = [g for g in away if groups.leads(group, g)]
+        return away[min(at, key=lambda g: (groups.volume[g], g))] if at else None
+
+    own = {g: i for g, i in own.items() if onward(g) is None}
     chosen = [
         links[i]
         for g, i in own.items()
         if not any(groups.above[h, g] and _as_much(links[j].rule, links[i].rule) for h, j in own.items())
     ]
-    for i in away.values():
-        direct, end, last = links[i].rule, groups.target[i], links[i]
-        seen = [urls[row] for row in links[i].source[:20]] if len(urls) else []
-        while end in away:
-            last = links[away[end]]
-            longer = concatenate(direct, last.rule)
-            if longer is None or not _same(direct, last.rule, longer, seen):
+    for first in away.values():
+        direct, last = links[first].rule, first
+        seen = [urls[row] for row in links[first].source[:20]] if len(urls) else []
+        while (further := onward(groups.target[last])) is not None:
+            longer = concatenate(direct, links[further].rule)
+            if longer is None or not _same(direct, links[further].rule, longer, seen):
                 break
-            direct, end = longer, groups.target[away[end]]
-        chosen.append(replace(links[i], rule=direct, format=None if end in away else last.format))
+            direct, last = longer, further
+        kept = links[last].format if further is None else None
+        chosen.append(replace(links[first], rule=direct, format=kept))
     return deployed(sorted(chosen, key=lambda link: (-link.support, link.rule.id)))
 
 

@@ -38,18 +38,21 @@ class Link:
 def tree_links(
     grown: Grown, candidates: Iterable[Candidate], rate: Callable[[Candidate], float]
 ) -> Iterator[Link]:
-    """The candidates of a pattern tree that the rule language can express; groups are the tree's nodes.
+    """The candidates of a pattern tree that the rule language can express.
 
-    `rate`: what counts as a candidate's false-positive rate.
+    The source is all URLs that meet the rule's conditions: its node's, or more where the rule was widened.
+    The target is a node. `rate`: what counts as a candidate's false-positive rate.
     """
-    rows = {node.id: np.sort(grown.tree.rows(node)) for node in grown.tree.nodes}
     for candidate in candidates:
         rules = [rule for rule, _ in grown.rules(candidate)]
         if rules:
+            source = np.sort(grown.sample.matching(candidate.source, candidate.when))
             yield Link(
                 rules[0],
-                rows[candidate.source.id],
-                rows[candidate.target.id],
+                source,
+                source
+                if candidate.source is candidate.target
+                else np.sort(grown.tree.rows(candidate.target)),
                 rate(candidate),
                 candidate.proof.support,
                 rules[1] if len(rules) > 1 else None,
@@ -116,6 +119,10 @@ class Groups:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def leads(self, target: int, source: int) -> bool:
+        """Whether the URLs of a target are URLs of a source."""
+        return target == source or bool(self.above[source, target])
 
     @cached_property
     def above(self) -> NDArray[np.bool_]:

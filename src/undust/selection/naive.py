@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from undust.rules import Rule, conflicts
 from undust.selection.links import Groups, Link
 
-__all__ = ["naive"]
+__all__ = ["circle", "deployed", "naive"]
 
 
 def naive(links: Sequence[Link]) -> list[Rule]:
@@ -30,8 +30,8 @@ def naive(links: Sequence[Link]) -> list[Rule]:
         best.setdefault(groups.source[i], i)
     sources = sorted(best)
     kept = {i for source, i in best.items() if not groups.above[sources, source].any()}
-    while circle := _circle(kept, groups):
-        kept.remove(min(circle, key=lambda i: (links[i].support, links[i].rule.id)))
+    while found := circle(kept, groups):
+        kept.remove(min(found, key=lambda i: (links[i].support, links[i].rule.id)))
     chosen = sorted(kept, key=lambda i: (-links[i].support, links[i].rule.id))
     return deployed([links[i] for i in chosen])
 
@@ -51,10 +51,10 @@ def deployed(links: Sequence[Link]) -> list[Rule]:
     return list(rules.values())
 
 
-def _circle(kept: set[int], groups: Groups) -> list[int] | None:
+def circle(kept: set[int], groups: Groups) -> list[int] | None:
     """Some rules of which each ends where the next one begins, the last one where the first does."""
     follows = {
-        i: [j for j in sorted(kept) if j != i and _leads(groups, groups.target[i], groups.source[j])]
+        i: [j for j in sorted(kept) if j != i and groups.leads(groups.target[i], groups.source[j])]
         for i in sorted(kept)
         if groups.source[i] != groups.target[i]
     }
@@ -74,8 +74,3 @@ def _circle(kept: set[int], groups: Groups) -> list[int] | None:
             todo += [(j, depth + 1) for j in nexts]
         done |= set(path) | {start}
     return None
-
-
-def _leads(groups: Groups, target: int, source: int) -> bool:
-    """Whether URLs of the target are URLs of the source too."""
-    return target == source or bool(groups.above[source, target])
