@@ -95,7 +95,8 @@ class Writer:
             if code == 0:
                 when[self.tree.keys[k]] = None
             else:  # a segment that is empty now and then is there all the same
-                when[self.tree.keys[k]] = self._piece(candidate, k) or "{:rest}"
+                text = self._piece(candidate, k)
+                when[self.tree.keys[k]] = "{:rest}" if text is None else text
         return when
 
     def path_pattern(self, candidate: Candidate) -> str | None:
