@@ -95,7 +95,7 @@ def test_support_is_counted_on_all_pages() -> None:
     def support(book) -> dict[str, int | None]:
         return {r.describe(): r.evidence.support for r in book.sites[name].rules}
 
-    assert support(sampled) == support(whole) == {"*: drop sid": 120}
+    assert support(sampled) == support(whole) == {"*: when path is /item: drop sid": 120}
     assert learn(rows, Failing(), max_urls_per_site=120, jobs=2).dumps() == sampled.dumps()
 
 
