@@ -52,7 +52,8 @@ def graph(links: Sequence[Link], urls: Sequence[str] = ()) -> list[Rule]:
         at = [g for g in away if groups.leads(group, g)]
         return away[min(at, key=lambda g: (groups.volume[g], g))] if at else None
 
-    own = {g: i for g, i in own.items() if onward(g) is None}
+    # a self rule may end in a part of its group: not if that part leads on, perhaps back to the group
+    own = {g: i for g, i in own.items() if onward(g) is None and onward(groups.target[i]) is None}
     chosen = [
         links[i]
         for g, i in own.items()
