@@ -41,6 +41,12 @@ def test_what_it_makes_of_a_url_is_what_the_rule_makes_of_it(rule: Rule, url: st
         assert after is None or canon(after) == canon(url), (rule.describe(), rewrite.pattern)
 
 
+def test_of_a_parameter_given_twice_no_other_is_set_than_the_rule_sets() -> None:
+    for rewrite in rewrites(Placed(Rule(do={"query[t]": ""}), ("a.example",))):
+        assert rewrite.apply("http://a.example/?t=&t=1") is None
+        assert rewrite.apply("http://a.example/?t=1&u=2") == "http://a.example/?t=&u=2"
+
+
 def one(url: str, **rule: object) -> str:
     for rewrite in rewrites(Placed(Rule(**rule), ("h.test",))):  # type: ignore[arg-type]
         url = rewrite.apply(url) or url

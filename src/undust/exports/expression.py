@@ -559,6 +559,8 @@ class _Writer:
             if template.literal is not None:
                 _plain(template.literal)
             if edit.kind == "set":
+                # of a parameter that is given twice the first is meant, and an expression could take the other
+                self.add(rf"(?!\?(?:[^#]*&)?{name}(?:=[^&#]*)?&(?:[^#]*&)?{name}(?:[=&#]|$))")
                 keep.append(self.capture(rf"\?(?:[^#]*&)?{name}="))
                 if template.literal is not None:
                     self.add(f"(?!{quote(template.literal)}(?:[&#]|$))")
