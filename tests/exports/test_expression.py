@@ -38,7 +38,8 @@ def test_what_it_makes_of_a_url_is_what_the_rule_makes_of_it(rule: Rule, url: st
     assume(not canon.settle(url).endless)
     for rewrite in found:
         after = rewrite.apply(url)
-        assert after is None or canon(after) == canon(url), (rule.describe(), rewrite.pattern)
+        # a text that is put into a host may end it: then the normal form adds the slash
+        assert after is None or normal(canon(after)) == normal(canon(url)), (rule.describe(), rewrite.pattern)
 
 
 def test_of_a_parameter_given_twice_no_other_is_set_than_the_rule_sets() -> None:
