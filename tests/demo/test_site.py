@@ -26,6 +26,19 @@ def test_the_server_shows_what_the_site_holds_byte_for_byte() -> None:
         assert list(crawl(get)) == in_process
 
 
+def test_the_server_answers_as_a_proxy_for_its_names() -> None:
+    with serve(DemoSite(size=0.03)) as port:
+        bodies = []
+        for target in ("/forum/?x=1", "http://demo.undust.test/forum/?x=1", "HTTP://www.demo.undust.test"):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", target)
+            reply = connection.getresponse()
+            assert reply.status == 200, target
+            bodies.append(re.sub(rb"<aside>.*", b"", reply.read()))
+            connection.close()
+    assert bodies[0] == bodies[1] != bodies[2]
+
+
 def test_the_server_listens_on_loopback_only_and_stops() -> None:
     with serve(DemoSite(size=0.03)) as port:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -12,6 +13,8 @@ from typing import Any
 from undust.demo.site import HOST, HOSTS, DemoSite
 
 Message = MutableMapping[str, Any]
+
+_ABSOLUTE = re.compile(r"(?i)^http://[^/?]*")
 
 
 def asgi(site: DemoSite) -> Callable[..., Awaitable[None]]:
@@ -26,6 +29,9 @@ def asgi(site: DemoSite) -> Callable[..., Awaitable[None]]:
         host = headers.get(b"host", b"").decode("latin-1").partition(":")[0].lower()
         query = scope["query_string"].decode("latin-1")
         target = scope["raw_path"].decode("latin-1").partition("?")[0] + (f"?{query}" if query else "")
+        # Asked as a proxy it gets the whole URL (RFC 9112, 3.2.2): so its names are reached without any DNS.
+        target = _ABSOLUTE.sub("", target)
+        target = target if target.startswith("/") else f"/{target}"
         # A browser pointed at 127.0.0.1 sees the site too.
         reply = site.fetch(f"http://{host if host in HOSTS else HOST}{target}")
         sent = [
