@@ -43,9 +43,10 @@ def test_what_it_makes_of_a_url_is_what_the_rule_makes_of_it(rule: Rule, url: st
 
 
 def test_of_a_parameter_given_twice_no_other_is_set_than_the_rule_sets() -> None:
-    for rewrite in rewrites(Placed(Rule(do={"query[t]": ""}), ("a.example",))):
-        assert rewrite.apply("http://a.example/?t=&t=1") is None
-        assert rewrite.apply("http://a.example/?t=1&u=2") == "http://a.example/?t=&u=2"
+    rule = Rule(do={"query[t]": ""})
+    assert all(r.apply("http://h.test/?t=&t=1") is None for r in rewrites(Placed(rule, ("h.test",))))
+    assert one("http://h.test/?t=1&u=2", do=rule.do) == "http://h.test/?t=&u=2"
+    assert one("http://h.test/?u=2", do=rule.do) == "http://h.test/?u=2&t="
 
 
 def one(url: str, **rule: object) -> str:
@@ -77,6 +78,16 @@ def test_a_path_ends_where_it_ends() -> None:
     assert one("http://h.test/story?a#f", **rule) == "http://h.test/news?a#f"
     assert one("http://h.test/story3", **rule) == "http://h.test/story3"
     assert one("http://h.test.evil/story", **rule) == "http://h.test.evil/story"
+
+
+@pytest.mark.parametrize("do", [{"query[sid]": None}, {"path": "/a"}, {"host": "g.test"}, {"path[0]": "x"}])
+@pytest.mark.parametrize("host", ["h.test.evil", "h.testing", "h.test@evil", "h.test:80.evil", "h.test:80x"])
+def test_a_host_ends_where_it_ends(do: dict[str, str | None], host: str) -> None:
+    assert one(f"http://{host}/p?sid=1", do=do) == f"http://{host}/p?sid=1"
+
+
+def test_a_port_is_not_cut_in_two() -> None:
+    assert one("http://h.test:8080", do={"path": "/a"}) == "http://h.test:8080/a"
 
 
 def test_a_port_stays_where_the_host_changes() -> None:

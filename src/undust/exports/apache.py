@@ -26,7 +26,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     >>> print(write(RuleBook({"a.example": SiteRules("a.example", rules=[rule])})).text)
     # Redirects...
     # ... validated: *: when path is /a: set path to /b
-    RewriteCond "%{ENV:UNDUST_URL}" "^(https?://a\\.example(?::[0-9]+)?)(?:/a)((?:[?#].*)?)$"
+    RewriteCond "%{ENV:UNDUST_URL}" "^(https?://a\\.example(?::[0-9]+)?)(?=[/?#]|$)(?:/a)((?:[?#].*)?)$"
     RewriteRule ^ "%1/b%2?%9" [R=301,NE,QSD,QSL,L]
     """
     found = redirects(book, level)

@@ -82,7 +82,7 @@ def rewrites(place: Placed) -> list[Rewrite]:
     >>> rule = Rule(when={"path": "/wiki/{t}"}, do={"path": "/", "query": "title={t}"})
     >>> [r] = rewrites(Placed(rule, ("example.com",)))
     >>> r.pattern
-    '^(https?://example\\\\.com(?::[0-9]+)?)(?:/wiki/([^#&/;?]+))(?:\\\\?[^#]*)?((?:#.*)?)$'
+    '^(https?://example\\\\.com(?::[0-9]+)?)(?=[/?#]|$)(?:/wiki/([^#&/;?]+))(?:\\\\?[^#]*)?((?:#.*)?)$'
     >>> r.apply("http://example.com/wiki/Dust")
     'http://example.com/?title=Dust'
     """
@@ -245,6 +245,8 @@ class _Writer:
             self.replacement += [self.capture(f"{scheme}://"), target]
             self.add(where)
             self.replacement.append(self.capture("(?::[0-9]+)?"))
+        # Here the host ends: `a.example.evil` is another one, and so is `a.example:80` of `a.example:8080`.
+        self.add("(?=[/?#]|$)")
 
     def add(self, text: str) -> None:
         self.text.append(text)

@@ -34,7 +34,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     >>> print(write(RuleBook({"a.example": SiteRules("a.example", rules=[rule])})).text)
     # Redirects...
         # ... validated: *: when path is /a: set path to /b
-        "~^(https?://a\\.example(?::[0-9]+)?)(?:/a)((?:[?#].*)?)$" "$1/b$2";
+        "~^(https?://a\\.example(?::[0-9]+)?)(?=[/?#]|$)(?:/a)((?:[?#].*)?)$" "$1/b$2";
     }
     """
     found = redirects(book, level)

@@ -24,7 +24,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     <regex-normalize>
       <!-- ... -->
       <regex>
-        <pattern>^(https?://)www\\.a\\.example((?::[0-9]+)?)([^?#]*)((?:[?#].*)?)$</pattern>
+        <pattern>^(https?://)www\\.a\\.example((?::[0-9]+)?)(?=[/?#]|$)([^?#]*)((?:[?#].*)?)$</pattern>
         <substitution>$1a.example$2$3$4</substitution>
       </regex>
     </regex-normalize>
