@@ -133,6 +133,20 @@ def test_RES_31_a_www_twin_is_one_optional_label() -> None:
     assert {tuple(rule.do.items()) for rule in rules} & {(("host[1]", None),), (("host[1]", "www"),)}
 
 
+def test_RES_31_one_rule_for_the_whole_site_drops_the_label_where_pages_are_seen_without_it() -> None:
+    pages = [
+        [f"http://{host}example.com/{p}?id={i}" for host in ("www.", "")] for i in range(8) for p in "ab"
+    ]
+    (rule, *_) = PatternTree(align="start").propose(site(pages))
+    assert dict(rule.do) == {"host[1]": None}
+    assert {key: c for key, c in rule.when.items() if key != "host[1]"} == {
+        "path": "/{}",
+        "query[id]": "{:int}",
+    }
+    elsewhere = [[f"http://{host}example.com/?id={i}" for host in ("a.", "b.")] for i in range(8)]
+    assert not [r for r in PatternTree().propose(site(elsewhere)) if r.do.get("host[1]", "") is None]
+
+
 # -- rules that are found ---------------------------------------------------------------------------------------
 
 

@@ -97,6 +97,19 @@ def test_a_self_rule_goes_where_a_larger_group_does_as_much() -> None:
     assert set(graph([wide, narrow, other])) == {wide.rule, other.rule}
 
 
+def test_what_a_self_rule_of_a_larger_group_drops_tells_no_groups_apart() -> None:
+    wide = link(Rule(do={"host[1]": None, "query[sid]": None}), [0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
+    across = Rule(when={"host[1]": None}, do={"host[1]": "www"})
+    form = Rule(when={"path": "/x"}, do={"query[sid]": {"ignore": "7"}})
+    within = Link(across, np.array([0, 1]), np.array([2, 3, 4]), 0.0, 2)
+    assert graph([wide, within]) == [wide.rule]
+    beyond = Link(across, np.array([0, 1]), np.array([2, 3, 5, 6]), 0.0, 2)
+    assert set(graph([wide, beyond])) == {wide.rule, across}
+    # ... and a target in that group needs no rule of its own to the same end
+    into = Link(Rule(do={"query[b]": "1"}), np.array([7]), np.array([2, 3]), 0.0, 1, form)
+    assert set(graph([wide, into])) == {wide.rule, into.rule}
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_the_rules_they_never_form_a_circle(seed: int) -> None:
     r = random.Random(seed)

@@ -50,7 +50,11 @@ class Writer:
     @property
     def optional(self) -> set[int]:
         """The keys a URL can be without."""
-        return {k for k, kind in enumerate(self.kinds) if kind.kind in ("query", "matrix", "port")}
+        return {
+            k
+            for k, kind in enumerate(self.kinds)
+            if kind.kind in ("query", "matrix", "port") or (kind.kind == "host" and kind.position)
+        }
 
     def write(self, candidate: Candidate) -> tuple[dict[str, Condition], dict[str, Action]] | None:
         """`when` and `do`, or None where the language has no words for it."""

@@ -52,8 +52,26 @@ def graph(links: Sequence[Link], urls: Sequence[str] = ()) -> list[Rule]:
         at = [g for g in away if groups.leads(group, g)]
         return away[min(at, key=lambda g: (groups.volume[g], g))] if at else None
 
-    # a self rule may end in a part of its group: not if that part leads on, perhaps back to the group
-    own = {g: i for g, i in own.items() if onward(g) is None and onward(groups.target[i]) is None}
+    def stay() -> dict[int, int]:
+        """The self rules of groups from which nothing leads on.
+
+        One may end in a part of its group: not if that part leads on, perhaps back to the group.
+        """
+        return {g: i for g, i in own.items() if onward(g) is None and onward(groups.target[i]) is None}
+
+    # where a self rule of a larger group takes away all that tells two groups apart, none need lead to the other
+    wide = stay()
+    away = {
+        g: i
+        for g, i in away.items()
+        if not any(
+            groups.leads(g, h)
+            and groups.leads(groups.target[i], h)
+            and _as_much(links[j].rule, links[i].rule)
+            for h, j in wide.items()
+        )
+    }
+    own = stay()
     chosen = [
         links[i]
         for g, i in own.items()
@@ -68,6 +86,10 @@ def graph(links: Sequence[Link], urls: Sequence[str] = ()) -> list[Rule]:
                 break
             direct, last = longer, further
         kept = links[last].format if further is None else None
+        if kept is not None and any(
+            groups.leads(groups.target[last], h) and _as_much(links[j].rule, kept) for h, j in own.items()
+        ):
+            kept = None
         chosen.append(replace(links[first], rule=direct, format=kept))
     return deployed(sorted(chosen, key=lambda link: (-link.support, link.rule.id)))
 
@@ -104,8 +126,8 @@ def energy(links: Sequence[Link], groups: Groups) -> NDArray[np.float64]:
 
 
 def _as_much(wide: Rule, narrow: Rule) -> bool:
-    """Whether one self rule does all that the other does."""
-    return all(key in wide.do and wide.do[key] == action for key, action in narrow.do.items())
+    """Whether a self rule does all that the other rule does: what it drops makes no difference any more."""
+    return all(key in wide.do and wide.do[key] in (None, action) for key, action in narrow.do.items())
 
 
 def _same(first: Rule, second: Rule, direct: Rule, urls: Sequence[str]) -> bool:
