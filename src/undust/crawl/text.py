@@ -24,7 +24,7 @@ LARGEST = 8 << 20
 """Bytes of a page that are looked at; what follows is the same on no two crawlers anyway."""
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-_LINK = re.compile(r"<([^>]*)>([^<]*)")
+_LINK = re.compile(r"<([^<>]*)>([^<]*)")
 _REL = re.compile(r";\s*rel\s*=\s*\"?([^\";]*)", re.I)
 
 
@@ -61,7 +61,7 @@ def page_text(
     head = tree.head
     if head is not None:
         base = head.query_selector("base[href]")
-        start = urljoin(url, base["href"]) if base is not None else url
+        start = (_joined(url, base["href"]) if base is not None else "") or url
         for element in head.query_selector_all("link[rel][href]"):
             if "canonical" in element["rel"].lower().split() and element["href"].strip():
                 canonicals.add(_joined(start, element["href"]))

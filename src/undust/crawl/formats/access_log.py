@@ -28,7 +28,8 @@ LOOSE = re.compile(r'(?P<front>[^"\[]*)\[(?P<time>[^\]]*)\] +"(?P<request>.*?)"'
 """As LINE, for servers that do not escape quotes within the request."""
 VHOST = re.compile(r'([^\s:"\[]+|\[[0-9a-fA-F:]+\])(?::(\d{1,5}))? +[^\s"\[-][^\s"\[]* +\S+ +\S')
 """The front of a line with the virtual host before the client: four words, the second not the `-` of ident"""
-REQUEST = re.compile(r"([A-Za-z]+) +(.*?)(?: +HTTP/[\d.]+)?\s*", re.S)
+METHOD = re.compile("[A-Za-z]+")
+VERSION = re.compile(r"[\d.]+")
 ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)", re.S)
 ABSOLUTE = re.compile(r"https?://[^/?#]", re.I)
 
@@ -100,6 +101,21 @@ def _time(text: str) -> datetime | None:
         return None
 
 
+def request_of(line: str) -> tuple[str, str] | None:
+    """Method and target of a request line. By hand: a regular expression would try each of a run of blanks in turn.
+
+    >>> request_of("GET /a b HTTP/1.1 "), request_of("GET /a"), request_of("?")
+    (('GET', '/a b'), ('GET', '/a'), None)
+    """
+    method, blank, rest = line.rstrip().partition(" ")
+    if not blank or not METHOD.fullmatch(method):
+        return None
+    target, protocol, version = rest.lstrip(" ").rpartition(" HTTP/")
+    if protocol and VERSION.fullmatch(version):
+        return method, target.rstrip()
+    return method, rest.lstrip(" ")
+
+
 def _match(line: str) -> re.Match[str] | None:
     return LINE.match(line) or LOOSE.match(line)
 
@@ -113,10 +129,10 @@ def parse(line: str, options: Options, hosted: bool = False) -> dict[str, Any] |
     match = _match(line)
     if match is None:
         return None
-    request = REQUEST.fullmatch(_unescape(match["request"]))
-    if request is None or request[1] not in ("GET", "HEAD"):
+    method, target = request_of(_unescape(match["request"])) or ("", "")
+    if method not in ("GET", "HEAD"):
         return {}
-    url: str | None = valid(request[2])
+    url: str | None = valid(target)
     assert url is not None
     if url.startswith("/"):
         base = _host(match["front"]) if hosted else None
@@ -124,7 +140,7 @@ def parse(line: str, options: Options, hosted: bool = False) -> dict[str, Any] |
     elif not ABSOLUTE.match(url):
         return {}
     # The answer to HEAD has no body: its size says nothing.
-    known = match["size"] not in (None, "-") and request[1] == "GET"
+    known = match["size"] not in (None, "-") and method == "GET"
     size = int(match["size"][:18]) if known else None
     return {"url": url, "status": int(match["status"]), "size": size, "fetched_at": _time(match["time"])}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from undust.crawl.formats import Head, Options
-from undust.crawl.formats.access_log import REQUEST
+from undust.crawl.formats.access_log import request_of
 from undust.crawl.formats.jsonl import item
 from undust.crawl.formats.records import Numbered, lookup, to_batches
 from undust.crawl.source import Source
@@ -87,8 +87,8 @@ def record(value: Mapping[str, Any], url_field: str | None = None) -> dict[str, 
             found[field] = flat[name]
     if url_field:
         found["target"] = flat.get(url_field)
-    elif isinstance(line := flat.get("request"), str) and (request := REQUEST.fullmatch(line)):
-        found["method"], found["target"] = request[1], request[2]
+    elif isinstance(line := flat.get("request"), str) and (request := request_of(line)):
+        found["method"], found["target"] = request
     method, url = found.pop("method", None), found.pop("target", None)
     if not isinstance(url, str) or method is None:
         return None

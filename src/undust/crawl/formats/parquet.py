@@ -40,7 +40,6 @@ def read(source: Source, options: Options, tally: Tally) -> Iterator[pa.RecordBa
         for batch in parquet.iter_batches(batch_size=1 << 16, columns=list(found.values())):
             yield from_columns(batch, options, tally, at)
             at += batch.num_rows
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            source.name, None, f"no readable Parquet file: {str(error).splitlines()[0]}"
-        ) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names of columns
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(source.name, None, f"no readable Parquet file: {why}") from None

@@ -12,12 +12,12 @@ from undust.crawl.formats.records import Numbered, to_batches
 from undust.crawl.source import Source
 from undust.crawl.tally import Tally
 
-_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://|/)[^\t]*(?:\t(?:\d*|-)(?:\t[^\t]*)?)?\s*$")
+_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://|/)[^\t]*(?:\t(?:\d*|-)(?:\t[^\t]*)?)?")
 
 
 def sniff(head: Head) -> float:
     """Lines that begin with a scheme or a slash and have at most the two further columns."""
-    return head.share(sum(line[0] == "#" or bool(_URL.match(line)) for line in head.lines))
+    return head.share(sum(line[0] == "#" or bool(_URL.fullmatch(line.rstrip())) for line in head.lines))
 
 
 def read(source: Source, options: Options, tally: Tally) -> Iterator[pa.RecordBatch]:
