@@ -151,7 +151,8 @@ def evaluate(
     by_site = {name: Spread(p["hard"], p["all"], None) for name, p in sorted(sites.items())}
     hard = sum((s.hard for s in by_site.values()), Measures())
     every = sum((s.all for s in by_site.values()), Measures())
-    return Evaluation(Spread(hard, every, None), by_site, (), *(whole[name] for name in _WHOLE))
+    seen: dict[str, Any] = {name: whole[name] for name in _WHOLE}
+    return Evaluation(Spread(hard, every, None), by_site, **seen)
 
 
 def plain(pages: DataFrame) -> DataFrame:

@@ -14,7 +14,17 @@ from undust.crawl import Crawl, read
 from undust.likeness import sketch_kind, sketcher
 from undust.likeness.seen import alive, integers, page_urls
 from undust.likeness.site import host_of
-from undust.measures.metrics import Bools, Floats, Ints, Measures, Resemblance, macro, measure, numbered
+from undust.measures.metrics import (
+    Bools,
+    Floats,
+    Ints,
+    Measures,
+    Resemblance,
+    astray,
+    macro,
+    measure,
+    numbered,
+)
 from undust.measures.truth import Known, Truth, known
 from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
 from undust.rules.canonicalizer import LEVELS
@@ -22,6 +32,9 @@ from undust.url import host_labels, normal
 
 Canonical = Callable[[list[str]], list[str]]
 """Canonical URLs, or keys, of URLs."""
+
+WRONG_SHOWN = 5
+"""Wrong merges of a rule that are kept to be shown."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,16 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Astray:
+    """A wrong merge: a URL, the canonical one it gets, and one that stays there and shows something else."""
+
+    url: str
+    canonical: str
+    kept: str
+    near: bool
+
+
+@dataclass(frozen=True)
 class RuleMeasures:
     """A rule by itself on the URLs' normal forms, and in the set.
 
@@ -54,6 +77,8 @@ class RuleMeasures:
     false: int
     fired: int
     alone: Measures
+    wrong: tuple[Astray, ...] = ()
+    """Some of the wrong merges of the rule alone, those of no near-duplicates first."""
 
     @property
     def precision(self) -> float:
@@ -90,6 +115,10 @@ class Evaluation:
     """Merged live URLs whose sizes can be compared with those of the page they are merged with."""
     same_size: int = 0
     """Those of them whose ranges of sizes meet: all there is to say of a log."""
+    on: Known | None = field(default=None, repr=False, compare=False)
+    """What was measured on."""
+    canonical: tuple[str, ...] = field(default=(), repr=False)
+    """The canonical URLs of those URLs, in their order."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -164,6 +193,8 @@ def evaluate(
         forms=len(set(every)),
         sized=sized,
         same_size=same_size,
+        on=on,
+        canonical=tuple(canonical),
     )
 
 
@@ -259,9 +290,16 @@ def _rules(
             target = np.array([content.get(url, -1) for url in after], np.int64)[covered]
             true = int((target == cluster[covered]).sum())
             false = int((target >= 0).sum()) - true
-            measured = measure(numbered(after), cluster, changed=covered, resemblance=_among(on, hard[rows]))
-            found.append(RuleMeasures(rule, int(covered.sum()), true, false, fired[rule.id], measured))
+            key, alike = numbered(after), _among(on, hard[rows])
+            measured = measure(key, cluster, changed=covered, resemblance=alike)
+            wrong = sorted(zip(*map(np.ndarray.tolist, astray(key, cluster, alike)), strict=True), key=_plain)
+            shown = tuple(Astray(forms[i], after[i], forms[j], near) for i, j, near in wrong[:WRONG_SHOWN])
+            found.append(RuleMeasures(rule, int(covered.sum()), true, false, fired[rule.id], measured, shown))
     return sorted(found, key=lambda r: (-r.alone.true_merges, r.rule.id))
+
+
+def _plain(wrong: tuple[int, int, bool]) -> bool:
+    return wrong[2]
 
 
 def _among(on: Known, rows: Ints) -> Resemblance:

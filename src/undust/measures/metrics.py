@@ -143,27 +143,17 @@ def measure(
     n = len(key)
     if not n:
         return Measures()
-    width = int(cluster.max()) + 1
-    cell, at, size = np.unique(key * width + cluster, return_index=True, return_counts=True)
-    of_key, of_cluster = np.divmod(cell, width)
-    keys, of_key = np.unique(of_key, return_inverse=True)
-    order = np.lexsort((of_cluster, -size, of_key))
-    best = order[np.unique(of_key[order], return_index=True)[1]]  # of each key, the cell of its majority
-    minor = np.ones(len(cell), bool)
-    minor[best] = False
+    _, of_key, of_cluster, at, size, best = _cells(key, cluster)
+    near, minor = _near(of_key, at, size, best, resemblance)
     on_key = np.bincount(of_key, size).astype(np.int64)
     kept = np.unique(of_cluster[best])
     contents = np.unique(of_cluster)
-
-    near = np.zeros(len(cell), bool)
-    if resemblance is not None and minor.any():
-        near[minor] = np.nan_to_num(resemblance(at[minor], at[best[of_key[minor]]]), nan=0.0) >= NEAR
     lost = np.setdiff1d(contents, kept, assume_unique=True)
     shared = on_key > 1
     return Measures(
         urls=n,
         contents=len(contents),
-        keys=len(keys),
+        keys=len(best),
         labels=len(kept),
         true_merges=int((size[best] - 1).sum()),
         wrong_merges=int(size[minor & ~near].sum()),
@@ -176,6 +166,49 @@ def measure(
         lost_near=len(np.setdiff1d(lost, of_cluster[minor & ~near])),
         changed=int(changed.sum()) if changed is not None else 0,
     )
+
+
+def astray(key: Ints, cluster: Ints, resemblance: Resemblance | None = None) -> tuple[Ints, Ints, Bools]:
+    """The wrong merges of `measure` themselves: URLs on a key whose majority shows another content.
+
+    By position: the URLs, for each one that shows the majority, and whether the two are near-duplicates.
+
+    >>> wrong, kept, near = astray(np.array([0, 0, 0, 1]), np.array([7, 7, 8, 9]))
+    >>> wrong.tolist(), kept.tolist(), near.tolist()
+    ([2], [0], [False])
+    """
+    if not len(key):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool)
+    cell, of_key, _, at, size, best = _cells(key, cluster)
+    near, minor = _near(of_key, at, size, best, resemblance)
+    rows = np.flatnonzero(minor[cell])
+    return rows, at[best[of_key[cell[rows]]]], near[cell[rows]]
+
+
+def _cells(key: Ints, cluster: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
+    """The table key x cluster: the cell of each row; of each cell its key (from 0), cluster, first row and size;
+    and of each key the cell of its majority."""
+    width = int(cluster.max()) + 1
+    cells, at, cell, size = np.unique(
+        key * width + cluster, return_index=True, return_inverse=True, return_counts=True
+    )
+    of_key, of_cluster = np.divmod(cells, width)
+    of_key = np.unique(of_key, return_inverse=True)[1]
+    order = np.lexsort((of_cluster, -size, of_key))
+    best = order[np.unique(of_key[order], return_index=True)[1]]
+    return cell, of_key, of_cluster, at, size, best
+
+
+def _near(
+    of_key: Ints, at: Ints, size: Ints, best: Ints, resemblance: Resemblance | None
+) -> tuple[Bools, Bools]:
+    """Which cells nearly show the majority of their key, and which do not show it."""
+    minor = np.ones(len(size), bool)
+    minor[best] = False
+    near = np.zeros(len(size), bool)
+    if resemblance is not None and minor.any():
+        near[minor] = np.nan_to_num(resemblance(at[minor], at[best[of_key[minor]]]), nan=0.0) >= NEAR
+    return near, minor
 
 
 def micro(measured: Iterable[Measures]) -> Measures:

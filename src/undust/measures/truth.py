@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -88,6 +88,8 @@ class Known:
     labels: tuple[Labels, ...]
     unknown: int
     """Live URLs of the crawl whose content is not known."""
+    parts: tuple[Site, ...] = field(default=(), repr=False, compare=False)
+    """The sites themselves, with the labels their pages give them."""
 
     def take(self, rows: Ints) -> Known:
         """Some of the URLs."""
@@ -160,6 +162,7 @@ def known(pages: pa.Table, truth: Truth | None = None, site_key: SiteKey = "host
         # Without clusters: that two pages count as one is no evidence that they resemble each other.
         tuple(replace(site.labels, cluster=np.full(site.n, -1, np.int32)) for site in sites),
         unknown,
+        tuple(sites),
     )
 
 
