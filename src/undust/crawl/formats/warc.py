@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import re
 from base64 import b32encode
 from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from undust.crawl.formats.records import to_batch
-from undust.crawl.text import page_text
+from undust.crawl.text import LARGEST, page_text
 
 ROWS = 1024
 """Records a batch at most."""
 
 TEXT = 1 << 26
 """Characters of text a batch at most, give or take a page."""
+
+LARGEST_RECORD = 1 << 27
+"""Bytes of a record that is looked into; of a larger one only the headers are."""
+
+LARGEST_BODY = 1 << 28
+"""Bytes of a body that come out of an encoding: a megabyte of gzip may hold a gigabyte."""
 
 WANTED = (
     WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.resource | WarcRecordType.conversion
@@ -30,7 +38,7 @@ def read_warc(path: str | Path) -> Iterator[pa.RecordBatch]:
     """The pages of an archive as raw records, with their texts.
 
     HTTP and content encodings are undone. Equal bodies get equal digests; a revisit gets that of the response it
-    repeats. Of a record that was cut off neither digest nor size nor text is used: they are not the page's. What
+    repeats. Of a record that was cut off, or is too large, neither digest nor size nor text is used. What
     precedes a damaged end of the file is read.
     """
     rows: list[dict[str, Any]] = []
@@ -72,13 +80,13 @@ def _page(record: WarcRecord, bodies: dict[str, str]) -> dict[str, Any] | None:
     url = (headers.get("WARC-Target-URI") or "").strip("<> ")
     if not url.lower().startswith(("http://", "https://")):
         return None
-    arrived = _open(record)
-    when = record.record_date
+    when, type_ = record.record_date, record.record_type
+    record, arrived = _opened(record)
     row: dict[str, Any] = {"url": url, "fetched_at": when.astimezone(UTC) if when is not None else None}
     http = record.http_headers
     if http is None:
         # A resource is a file without HTTP; a response without it was cut off before it began.
-        if record.record_type not in (WarcRecordType.resource, WarcRecordType.conversion):
+        if type_ not in (WarcRecordType.resource, WarcRecordType.conversion):
             return None
         row.update(status=200, content_type=headers.get("Content-Type"))
         charset, links = None, []
@@ -88,46 +96,71 @@ def _page(record: WarcRecord, bodies: dict[str, str]) -> dict[str, Any] | None:
         )
         charset, links = record.http_charset, [v for k, v in http.astuples() if k.lower() == "link"]
     named = headers.get("WARC-Payload-Digest")
-    if record.record_type == WarcRecordType.revisit:
+    if type_ == WarcRecordType.revisit:
         # "Not modified" is the archive's word, not the page's: it is alive and as it was.
         row.update(
             status=200 if row["status"] in (None, 304) else row["status"],
             digest=bodies.get(named or "", named),
         )
         return row
+    if not arrived or headers.get("WARC-Truncated") is not None:
+        return row
     try:
-        body = record.reader.read()
+        body = _body(record)
     except (OSError, ValueError, RuntimeError, EOFError):  # a broken content encoding
         return row
-    if headers.get("WARC-Truncated") is not None or not arrived or not _whole(record, body):
+    if body is None or not _whole(record, body.size):
         return row
-    digest = "sha1:" + b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
     if named:
-        bodies[named] = digest
-    found = page_text(body, url, row["content_type"], charset, links)
-    row.update(size=len(body), digest=digest, text=found.text, canonical=found.canonical)
+        bodies[named] = body.digest
+    found = page_text(body.start, url, row["content_type"], charset, links)
+    row.update(size=body.size, digest=body.digest, text=found.text, canonical=found.canonical)
     return row
 
 
-def _open(record: WarcRecord) -> bool:
-    """Parse the HTTP headers; False when the archive ends before the record does."""
+class _Body(NamedTuple):
+    start: bytes
+    size: int
+    digest: str
+
+
+def _body(record: WarcRecord) -> _Body | None:
+    """What of a body is looked at, and size and digest of all of it; None when there is far too much."""
+    start = record.reader.read(LARGEST)
+    known, size = hashlib.sha1(start, usedforsecurity=False), len(start)
+    while piece := record.reader.read(1 << 20):
+        known.update(piece)
+        size += len(piece)
+        if size > LARGEST_BODY:
+            return None
+    return _Body(start, size, "sha1:" + b32encode(known.digest()).decode())
+
+
+def _opened(record: WarcRecord) -> tuple[WarcRecord, bool]:
+    """The record with its HTTP headers parsed; False when the archive ends before it does, or it is too large."""
     announced = record.content_length
     try:
-        record.freeze()
-        arrived = len(record.reader.read())
-        record.reader.seek(0)
+        if announced > LARGEST_RECORD:
+            record.parse_http(auto_decode="none")
+            return record, False
+        block = record.reader.read()
+        # Read once more from memory: `freeze` would undo the encoding of the whole body at once, however large.
+        kind = {name: record.headers.get(name) or "" for name in ("WARC-Type", "Content-Type")}
+        head = "".join(f"{name}: {value}\r\n" for name, value in kind.items())
+        start = f"WARC/1.0\r\n{head}Content-Length: {len(block)}\r\n\r\n".encode("utf-8", "replace")
+        record = WarcRecord.from_reader(io.BytesIO(start + block))
         record.parse_http(auto_decode="all")
     except (OSError, ValueError, RuntimeError, EOFError):
-        return False
-    return arrived >= announced
+        return record, False
+    return record, len(block) >= announced
 
 
-def _whole(record: WarcRecord, body: bytes) -> bool:
+def _whole(record: WarcRecord, size: int) -> bool:
     """False when fewer bytes came than the server had announced."""
     http = record.http_headers
     if http is None:
         return True
-    announced = http.get("Content-Length") or ""
-    if not announced.strip().isdigit() or http.get("Content-Encoding") or http.get("Transfer-Encoding"):
+    announced = re.fullmatch("[0-9]{1,18}", (http.get("Content-Length") or "").strip())
+    if announced is None or http.get("Content-Encoding") or http.get("Transfer-Encoding"):
         return True
-    return len(body) >= int(announced)
+    return size >= int(announced[0])
