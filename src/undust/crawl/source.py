@@ -22,6 +22,9 @@ LONGEST = 1 << 28
 HEAD = 1 << 16
 """Bytes looked at to recognise the format."""
 
+ZSTD_STEP = 1 << 10
+"""Bytes of zstd that are unpacked at once: to 32 MB at most."""
+
 Note = Callable[[str], None]
 
 
@@ -68,12 +71,13 @@ def _bunzip(file: BinaryIO, note: Note) -> Iterator[bytes]:
 
 
 def _unzstd(file: BinaryIO, note: Note) -> Iterator[bytes]:
-    # Its output cannot be bounded as that of the others can: little input at a time instead.
-    data = file.read(1 << 16)
+    # Its output cannot be bounded as that of the others can: little input at a time instead, as four bytes may
+    # stand for 128 kB.
+    data = file.read(ZSTD_STEP)
     while data:
         unzip = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
         while not unzip.eof:
-            if not data and not (data := file.read(1 << 16)):
+            if not data and not (data := file.read(ZSTD_STEP)):
                 note("the zstd file is truncated; what was there has been read")
                 return
             try:
@@ -84,7 +88,7 @@ def _unzstd(file: BinaryIO, note: Note) -> Iterator[bytes]:
             data = b""
             if out:
                 yield out
-        data = unzip.unused_data or file.read(1 << 16)
+        data = unzip.unused_data or file.read(ZSTD_STEP)
 
 
 def _plain(file: BinaryIO, note: Note) -> Iterator[bytes]:
