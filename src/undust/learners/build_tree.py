@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ANY", "MAYBE", "REST", "Node", "Tree", "build_tree", "coded", "render", "salient_values"]
+__all__ = ["ANY", "MAYBE", "REST", "Node", "Tree", "build_tree", "coded", "news", "render", "salient_values"]
 
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
@@ -239,7 +239,7 @@ def render(tree: Tree, *, max_children: int = 12) -> str:
     lines: list[str] = []
 
     def draw(node: Node, lead: str, branch: str) -> None:
-        lines.append(f"{lead}{branch}{node.size}  {' '.join(_news(tree, node))}".rstrip())
+        lines.append(f"{lead}{branch}{node.size}  {' '.join(news(tree, node))}".rstrip())
         lead += {"": "", "├── ": "│   ", "└── ": "    "}[branch]
         shown = sorted(node.children, key=lambda child: -child.size)
         hidden = shown[max_children:]
@@ -253,7 +253,7 @@ def render(tree: Tree, *, max_children: int = 12) -> str:
     return "\n".join(lines)
 
 
-def _news(tree: Tree, node: Node) -> list[str]:
+def news(tree: Tree, node: Node) -> list[str]:
     """What a node's pattern says that its parent's does not; the key that was split by comes first."""
     mine, before = node.pattern, np.zeros_like(node.pattern) if node.parent is None else node.parent.pattern
     new = [k for k in np.flatnonzero(mine != before).tolist() if mine[k] != 0 or k == node.key]

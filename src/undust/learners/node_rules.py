@@ -255,12 +255,9 @@ def without_ignored(
     """
     ops = dict(ops)
     ignored = [key for key, op in ops.items() if op.kind == "ignore" and key in optional]
-    rows = sample.tree.rows(t)
     for keys in ([ignored] if len(ignored) > 1 else []) + [[key] for key in ignored]:
-        gone = {key: Operation("ignore", 0) for key in keys}
-        at, row = sample.standing(sample.rewritten(rows, gone))
-        if (sample.alive[row] & (sample.cluster[rows[at]] == sample.cluster[row])).any():
-            ops |= gone
+        if sample.seen_without(t, keys):
+            ops |= {key: Operation("ignore", 0) for key in keys}
             if len(keys) == len(ignored):
                 break
     return ops

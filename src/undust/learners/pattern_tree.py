@@ -121,10 +121,11 @@ class PatternTree(Learner):
             found += ((grown, c) for c in (*self.qualified(self.raw(grown)), *self.unordered(grown)))
         # Many URLs brought together, few conditions, a short form to bring them to.
         found.sort(key=lambda one: (-one[1].proof.merged, len(one[1].when), one[0].length(one[1].target)))
-        found = [one for one in found if one[0].sayable(one[1])]
-        gain = gains([(grown.sample, candidate) for grown, candidate in found])
-        ranked = sorted(range(len(found)), key=lambda i: -gain[i])
-        rules = [rule for i in ranked for rule, _ in found[i][0].rules(found[i][1])]
+        written = [[rule for rule, _ in grown.rules(candidate)] for grown, candidate in found]
+        sayable = [i for i, rules in enumerate(written) if rules]
+        gain = gains([(found[i][0].sample, found[i][1]) for i in sayable])
+        ranked = sorted(range(len(sayable)), key=lambda i: -gain[i])
+        rules = [rule for i in ranked for rule in written[sayable[i]]]
         return most_general(list({rule.id: rule for rule in rules}.values()))[: self.max_rules]
 
     def grow(self, site: Site) -> Iterator[Grown]:
@@ -202,16 +203,15 @@ class Grown:
     sample: Sample
     writer: Writer
 
-    def sayable(self, candidate: Candidate) -> bool:
-        """Whether the rule language has words for the candidate, and the rule does not feed itself."""
-        return next(self.rules(candidate), None) is not None
-
     def length(self, node: Node) -> int:
         """How long a URL of the node is."""
         return len(self.site.urls[self.tree.rows(node)[0]])
 
     def rules(self, candidate: Candidate) -> Iterator[tuple[Rule, Proof]]:
-        """The rule of a candidate, and the one that brings the target's own URLs to the same form."""
+        """The rule of a candidate, and the one that brings the target's own URLs to the same form.
+
+        None where the rule language has no words for it, or where the rule would feed itself.
+        """
         s, t, proof, ignored = candidate.source, candidate.target, candidate.proof, candidate.ignored
         written = self.writer.write(candidate)
         if written is None:

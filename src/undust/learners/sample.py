@@ -6,7 +6,7 @@ addition, and URLs that become one string are equal numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -92,7 +92,11 @@ class Sample:
             self.form += marks[column.codes]
         self._matching: dict[tuple[tuple[int, int], ...], Ints] = {}
         self._by_form = np.argsort(self.form, kind="stable")
-        self._forms = self.form[self._by_form]
+        forms = self.form[self._by_form]
+        self._first = np.flatnonzero(np.concatenate([[True], forms[1:] != forms[:-1]])) if n else np.arange(0)
+        self._many = np.diff(np.append(self._first, n))
+        self._forms = forms[self._first]
+        self._seen_without: dict[tuple[int, tuple[int, ...]], bool] = {}
         teaching = tree.order[in_clusters_of_two(np.where(self.position < 0, -1, cluster))[tree.order]]
         place = cluster[teaching].astype(np.int64) * (n + 1) + self.position[teaching]
         order = np.argsort(place)
@@ -187,10 +191,21 @@ class Sample:
         counts = _merges(form, self.cluster[rows])
         return Proof(counts[2] + counts[3], *counts)
 
+    def seen_without(self, node: Node, keys: Sequence[int]) -> bool:
+        """Whether a URL of the node, with the keys left out, is that of a live page of its own cluster."""
+        known = node.id, tuple(keys)
+        if known not in self._seen_without:
+            rows = self.tree.rows(node)
+            at, row = self.standing(self.rewritten(rows, {key: Operation("ignore", 0) for key in keys}))
+            found = self.alive[row] & (self.cluster[rows[at]] == self.cluster[row])
+            self._seen_without[known] = bool(found.any())
+        return self._seen_without[known]
+
     def standing(self, forms: Marks) -> tuple[Ints, Ints]:
         """Rows that have one of the forms as they are: (index into `forms`, row) for each such row."""
-        begin = np.searchsorted(self._forms, forms, side="left")
-        many = np.searchsorted(self._forms, forms, side="right") - begin
+        place = np.minimum(np.searchsorted(self._forms, forms), len(self._forms) - 1)
+        begin = self._first[place]
+        many = np.where(self._forms[place] == forms, self._many[place], 0)
         at = np.repeat(np.arange(len(forms)), many)
         offset = np.arange(len(at)) - np.repeat(np.cumsum(many) - many, many)
         return at, self._by_form[begin[at] + offset]

@@ -45,6 +45,7 @@ class Writer:
         self.kinds = [Key(REST) if key == REST else split_key(key) for key in self.tree.keys]
         self.path = sample.path
         self._types: dict[tuple[str, int], NDArray[np.bool_]] = {}
+        self._pieces: dict[tuple[int, tuple[tuple[int, int], ...]], str | None] = {}
         self._orders: dict[int, tuple[tuple[str, ...], str]] = {}
 
     @property
@@ -134,9 +135,17 @@ class Writer:
         code = candidate.when[k]
         if code > 0:
             return escape(self._value(k, code))
-        rows = self.sample.matching(candidate.source, candidate.when)
+        known = k, tuple(sorted(candidate.when.items()))
+        if known not in self._pieces:
+            self._pieces[known] = self._group(k, self.sample.matching(candidate.source, candidate.when))
+        return self._pieces[known]
+
+    def _group(self, k: int, rows: NDArray[np.int64]) -> str | None:
+        """A group that holds the values of a key in some rows, typed where they all are of a type."""
         column = self.tree.columns[k]
-        codes = np.unique(column.codes[rows])
+        seen = np.zeros(len(column.values), bool)
+        seen[column.codes[rows]] = True
+        codes = np.flatnonzero(seen)
         if self.kinds[k].kind not in ("query", "matrix") and "" in [column.values[c] for c in codes.tolist()]:
             return None
         found = common_type([column.values[c] or "" for c in codes[:20].tolist()])
