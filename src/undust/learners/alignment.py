@@ -99,6 +99,8 @@ class Alignment(Learner):
         for name, values in view.values.items():
             if len(values) >= 2 and name:
                 yield ((), ((f"query[{name}]", None),)), len(values)
+        for family in _families(view.values):
+            yield ((), tuple((f"query[{n}]", None) for n in family)), sum(len(view.values[n]) for n in family)
         last, first, matrix = Counter[str](), Counter[str](), Counter[str]()
         origins = Counter[str]()
         for origin, path, _ in view.parts:
@@ -124,6 +126,20 @@ class Alignment(Learner):
         for origin, k in sorted(origins.items()):
             if origin != main and k >= 2:
                 yield from ((p, k) for p in _other_origin(origin, main))
+
+
+def _families(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Parameters with one prefix, which often go together: `utm_source` and `utm_medium`.
+
+    >>> _families(["utm_source", "id", "utm_medium", "a_b"])
+    [('utm_medium', 'utm_source')]
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(names):
+        head, mark, tail = name.partition("_")
+        if head and mark and tail:
+            found[head].append(name)
+    return [tuple(family) for family in found.values() if 1 < len(family) <= 8]
 
 
 _MATRIX = re.compile(r";([A-Za-z_][\w.-]*)=")

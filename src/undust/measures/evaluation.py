@@ -77,6 +77,7 @@ class RuleMeasures:
     false: int
     fired: int
     alone: Measures
+    site: str = ""
     wrong: tuple[Astray, ...] = ()
     """Some of the wrong merges of the rule alone, those of no near-duplicates first."""
 
@@ -265,24 +266,26 @@ def lowest_third(importance: Floats) -> Bools:
 def _rules(
     book: RuleBook, level: str, on: Known, canon: Canonicalizer, canonical: Sequence[str]
 ) -> list[RuleMeasures]:
-    fired: Counter[str] = Counter()
+    # Sites may have the same rule: what fired is counted host by host.
+    fired: Counter[tuple[str, str]] = Counter()
+    by_host: dict[str, list[int]] = {}
     for url, form in zip(on.truth.urls, canonical, strict=True):
+        host = _without_port(host_of(normal(url)))
+        by_host[host] = []
         if url != form:
-            fired.update({rule.id for rule, _, _ in canon.explain(url).steps if rule})
+            fired.update({(rule.id, host) for rule, _, _ in canon.explain(url).steps if rule})
     hard = np.flatnonzero(~on.truth.soft)
     urls = [normal(on.truth.urls[i]) for i in hard.tolist()]
     content = dict(zip(urls, on.truth.cluster[hard].tolist(), strict=True))
-    by_host: dict[str, list[int]] = {}
     for row, url in enumerate(urls):
-        by_host.setdefault(_without_port(host_of(url)), []).append(row)
+        by_host[_without_port(host_of(url))].append(row)
     found = []
     for site in book.sites.values():
         for rule in site.rules:
             if rule.status not in LEVELS[level]:
                 continue
-            rows = np.array(
-                [row for host in _hosts(rule, site, book, by_host) for row in by_host[host]], np.int64
-            )
+            hosts = _hosts(rule, site, book, by_host)
+            rows = np.array([row for host in hosts for row in by_host[host]], np.int64)
             forms, cluster = [urls[row] for row in rows.tolist()], on.truth.cluster[hard[rows]]
             alone = RuleBook({site.name: SiteRules(site.name, site.hosts, [rule])}, book.site_key)
             after = Canonicalizer(alone, level=level).map(forms)
@@ -294,7 +297,9 @@ def _rules(
             measured = measure(key, cluster, changed=covered, resemblance=alike)
             wrong = sorted(zip(*map(np.ndarray.tolist, astray(key, cluster, alike)), strict=True), key=_plain)
             shown = tuple(Astray(forms[i], after[i], forms[j], near) for i, j, near in wrong[:WRONG_SHOWN])
-            found.append(RuleMeasures(rule, int(covered.sum()), true, false, fired[rule.id], measured, shown))
+            changed = sum(fired[rule.id, host] for host in hosts)
+            covers = int(covered.sum())
+            found.append(RuleMeasures(rule, covers, true, false, changed, measured, site.name, shown))
     return sorted(found, key=lambda r: (-r.alone.true_merges, r.rule.id))
 
 

@@ -15,6 +15,7 @@ from undust.url import tokenize
 
 STATUSES = ("validated", "probable", "likely", "rejected", "disabled")
 EVIDENCE_LEVELS = ("url", "size", "digest", "sketch", "label", "fetched")
+_ORDINALS = {2: "second", 3: "third"}
 
 # null: absent | pattern | any of these literals | {"not": [...]}: present and none of these
 Condition: TypeAlias = str | tuple[str, ...] | Mapping[str, tuple[str, ...]] | None
@@ -315,8 +316,13 @@ def _weight(key: str, condition: Condition) -> tuple[int, int]:
 
 
 def _short(key: str) -> str:
-    name = parse_key(key).name
-    return name if name and key.startswith("query[") else key
+    """The key as one would say it: `id` for `query[id]`, `second id` for `query[id#2]`."""
+    known = parse_key(key)
+    if not known.name or not key.startswith("query["):
+        return key
+    if known.occurrence == 1:
+        return known.name
+    return f"{_ORDINALS.get(known.occurrence, f'{known.occurrence}th')} {known.name}"
 
 
 def _describe_condition(key: str, condition: Condition) -> str:

@@ -15,15 +15,15 @@ import numpy as np
 
 from undust.learners.view import View
 from undust.likeness import LEVELS, Site
-from undust.rules import Canonicalizer, Evidence, Rule, RuleBook, SiteRules, compile_rule
+from undust.rules import Canonicalizer, Evidence, Rule, RuleBook, SiteRules
 from undust.selection.bounds import wilson_lower
 from undust.selection.prior import strength
+from undust.selection.prune import pruned
 from undust.selection.refine import Bar, Candidate, refine
 from undust.selection.trial import Trial, trial
 
 ROUNDS = 14
 PLAUSIBLE = 3  # true merges from which a proposal that is turned down is worth a word
-LOOKED_AT = 3000  # changed URLs explained to see which rules are at work
 WORDY = 0.1  # what each further condition or change takes from the weight of a rule's merges
 OVERSHOOT = 1.5  # rules looked for beyond what is kept: the smallest go in the end
 BEYOND_DOUBT = 14.0  # prior strength of rules by which the labels' own errors are measured
@@ -81,14 +81,10 @@ def select(
         view = view.rewritten(canonicalizer(site, chosen.rules).map)
         view.semicolons = chosen.view.semicolons if chosen.view else False
         chosen.view = view
-    if len(chosen.rules) > max_rules:
-        kept = sorted(
-            chosen.rules, key=lambda r: (-(r.evidence.pairs or 0) + (r.evidence.false or 0), r.order)
-        )
-        best = {r.id for r in kept[:max_rules]}
-        chosen.rules = [r for r in chosen.rules if r.id in best]
-        chosen.view = View(site).rewritten(canonicalizer(site, chosen.rules).map)
-    _drop_idle(chosen, site)
+    kept = pruned(View(site), chosen.rules, max_rules, canonicalizer)
+    if len(kept) < len(chosen.rules):
+        chosen.rules = kept
+        chosen.view = View(site).rewritten(canonicalizer(site, kept).map)
     return chosen
 
 
@@ -170,23 +166,6 @@ def _takes_semicolons(view: View) -> bool:
     """Does the site take `;` for `&`? Asked of the pages that were seen under both."""
     t = trial(Rule(when={"separator": ";"}, do={"query": "{query|semi}"}), view)
     return t is not None and t.merges >= 2 and int(t.bad.sum()) <= 0.02 * t.merges
-
-
-def _drop_idle(chosen: Selection, site: Site) -> None:
-    """Remove rules that no longer fire once all the others are there: pruning costs nothing."""
-    canon = canonicalizer(site, chosen.rules)
-    urls = site.urls
-    idle = {r.id for r in chosen.rules}
-    changed = [u for u, v in zip(urls, canon.map(list(urls)), strict=True) if u != v]
-    for url in changed[:: max(1, len(changed) // LOOKED_AT)]:
-        idle -= {rule.id for rule, _, _ in canon.explain(url).steps if rule is not None}
-        if not idle:
-            return
-    for rule in [r for r in chosen.rules if r.id in idle]:
-        compiled = compile_rule(rule)
-        fires = (u for u in changed if any(compiled.apply(b) for _, b, _ in canon.explain(u).steps))
-        if next(fires, None) is None:
-            chosen.rules.remove(rule)
 
 
 def _take(
@@ -290,7 +269,8 @@ def _length(rule: Rule) -> int:
 def _weight(c: Candidate) -> float:
     """Merges; fewer for what takes longer to say, and for parameters dropped regardless of each other."""
     loose = [k for k, v in c.rule.do.items() if v is None and k.startswith("query[") and k not in c.rule.when]
-    share = 0.3 if len(loose) > 1 and "names" not in c.rule.when else 1.0
+    doubtful = len(loose) > 1 and "names" not in c.rule.when and strength(c.rule) < BEYOND_DOUBT
+    share = 0.3 if doubtful else 1.0
     return c.merges * share / (1 + WORDY * (_length(c.rule) - 1))
 
 

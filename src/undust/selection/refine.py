@@ -278,7 +278,9 @@ def refine(trial: Trial, bar: Bar) -> list[Candidate]:
                 continue
             if total_bad > bar.impurity * (merges + total_bad) or count.near > max(2, merges):
                 continue
-            if _downhill(trial, mine) or not _each_alone(rule, trial, mine, bar):
+            if _downhill(trial, mine) or not _witnessed(rule, trial, mine, bar):
+                continue
+            if not _each_alone(rule, trial, mine, bar):
                 continue
             if _mixed(trial, mine, by_name, combo) or not _tested(
                 trial, mine, fs, conditions, by_name, affected, prior
@@ -362,6 +364,27 @@ def _each_alone(rule: Rule, trial: Trial, mine: Ints, bar: Bar) -> bool:
         good = len(np.unique(view.cluster[trial.source[mine]][differs & trial.good[mine]]))
         bad = int((differs & trial.bad[mine]).sum())
         if good < max(bar.clusters, 3) or bad > bar.impurity * (good + bad):
+            return False
+    return True
+
+
+def _witnessed(rule: Rule, trial: Trial, mine: Ints, bar: Bar) -> bool:
+    """Of every parameter that goes some pages must have shown that it does not matter.
+
+    Where a session id is as good as unique to a topic, pages that differ in the view alone fall together also when
+    the topic's number is dropped with it: the session then stands for the topic.
+    """
+    names = [k[6:-1] for k, v in rule.do.items() if v is None and k.startswith("query[")]
+    if len(names) < 2:
+        return True
+    view = trial.view
+    good = mine[trial.good[mine]]
+    pairs = list(zip(trial.source[good].tolist(), trial.anchor[good].tolist(), strict=True))
+    cluster = view.cluster[trial.source[good]]
+    for name in names:
+        have = view.values.get(name, {})
+        differs = np.array([have.get(a) != have.get(b) for a, b in pairs], bool)
+        if len(np.unique(cluster[differs])) < bar.clusters:
             return False
     return True
 
