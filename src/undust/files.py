@@ -120,10 +120,14 @@ def _blocks(file: io.BufferedReader, name: str) -> Iterator[bytes]:
         raise InputError(name, None, why, "what precedes it has been read") from None
 
 
+ZSTD_STEP = 1 << 10
+"""Bytes of zstd that are unpacked at once: four of them may stand for 128 kB."""
+
+
 def _unzstd(file: io.BufferedReader) -> Iterator[bytes]:
     """Frame after frame. Unlike zstandard's own reader it notices when the end is missing."""
     frame = None
-    while packed := file.read1(BLOCK):
+    while packed := file.read1(ZSTD_STEP):
         while packed:
             frame = frame or zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
             yield frame.decompress(packed)

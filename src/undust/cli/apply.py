@@ -12,11 +12,24 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
-from undust.cli.console import SHOWN_BAD_LINES, console, level, max_bad_ratio, rejects, rules, too_many_bad
+from undust.cli.console import (
+    SHOWN_BAD_LINES,
+    aliases,
+    console,
+    level,
+    max_bad_ratio,
+    rejects,
+    rules,
+    too_many_bad,
+)
+from undust.errors import InputError
 from undust.files import reading, replacing
 
 if TYPE_CHECKING:
     from undust.rules import Canonicalizer
+
+LONGEST = 1 << 28
+"""A longer line is no line of text; memory is bounded by it."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]")
 
@@ -34,6 +47,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]")
     "ids of the rules that fired.",
 )
 @level
+@aliases
 @rejects
 @max_bad_ratio
 def command(
@@ -42,6 +56,7 @@ def command(
     out: str,
     emit: str,
     level: str,
+    aliases_path: str | None,
     rejects: str | None,
     max_bad_ratio: float,
 ) -> int:
@@ -50,11 +65,12 @@ def command(
     URLs of hosts that the book does not know come out as they are, and so do lines that are no URL.
     `.gz`, `.zst` and `.bz2` are read and written.
     """
-    from undust.rules import Canonicalizer, RuleBook
+    from undust.rules import AliasTable, Canonicalizer, RuleBook
     from undust.rules.canonicalizer import LEVELS
 
     book = RuleBook.load(rules_path)
-    canon = Canonicalizer(book, level=level)
+    table = AliasTable.load(aliases_path) if aliases_path else None
+    canon = Canonicalizer(book, level=level, aliases=table)
     work = Filter(canon, emit)
     name = "<stdin>" if source == "-" else source
     with ExitStack() as stack:
@@ -63,29 +79,34 @@ def command(
         rejected = stack.enter_context(replacing(rejects)) if rejects else None
         # A bar on the terminal that shows the output would only be in its way.
         bar = stack.enter_context(console.progress(unit=" URLs", hide=out == "-" and sys.stdout.isatty()))
-        for lines in _lines(blocks):
+        for lines in _lines(blocks, name):
             output.write(work.rewrite(lines, name, rejected))
             output.flush()
             bar.update(len(lines))
     in_force = sum(rule.status in LEVELS[level] for rule in book.rules())
     console.bad_lines(work.first_bad, work.bad)
-    console.summary(in_=work.seen, out=work.seen, merged=work.merged, rules=in_force, bad=work.bad)
+    beyond = {} if canon.beyond is None else {"aliases": canon.beyond.looked_up}
+    console.summary(in_=work.seen, out=work.seen, merged=work.merged, rules=in_force, bad=work.bad, **beyond)
     return 3 if too_many_bad(work.bad, work.seen, max_bad_ratio) else 0
 
 
-def _lines(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
+def _lines(blocks: Iterable[bytes], name: str = "<stdin>") -> Iterator[list[bytes]]:
     """Lines without their newlines, as many as have arrived.
 
     >>> list(_lines([b"one\\ntw", b"o"]))
     [[b'one'], [b'two']]
     """
     rest: list[bytes] = []
+    size = 0
     for block in blocks:
         cut = block.rfind(b"\n")
         if cut >= 0:
             yield b"".join([*rest, block[:cut]]).split(b"\n")
-            rest = []
+            rest, size = [], 0
         rest.append(block[cut + 1 :])
+        size += len(rest[-1])
+        if size > LONGEST:
+            raise InputError(name, None, f"a line of more than {LONGEST >> 20} MB", "no text file?")
     if last := b"".join(rest):
         yield [last]
 
@@ -136,6 +157,8 @@ class Filter:
                 why = self.canon.explain(url)
                 fired = list(dict.fromkeys(rule.id for rule, _, _ in why.steps if rule))
                 record = {"url": url, "canonical": why.url, "key": why.key, "rules": fired}
+                if why.looked_up:
+                    record["aliases"] = len(why.looked_up)
                 made.append(why.url)
             written.append(json.dumps(record))
         return made, written

@@ -89,3 +89,10 @@ level = click.option(
     show_default=True,
     help="The weakest status used: validated by fetching, judged on content, or from URLs and sizes alone.",
 )
+aliases = click.option(
+    "--aliases",
+    "aliases_path",
+    type=click.Path(),
+    metavar="FILE",
+    help="A table of pages seen (undust learn --aliases), asked before the rules.",
+)

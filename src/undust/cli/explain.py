@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import console, level, rules
+from undust.cli.console import aliases, console, level, rules
 
 if TYPE_CHECKING:
     from undust.rules import Explanation, Rule
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 @rules
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @level
+@aliases
 @click.option("--json", "as_json", is_flag=True, help="One JSON record a URL.")
-def command(rules_path: str, urls: tuple[str, ...], level: str, as_json: bool) -> None:
+def command(
+    rules_path: str, urls: tuple[str, ...], level: str, aliases_path: str | None, as_json: bool
+) -> None:
     """Show, step by step, which rules rewrite a URL and the evidence for each. `-` reads URLs from stdin."""
-    from undust.rules import Canonicalizer, RuleBook
+    from undust.rules import AliasTable, Canonicalizer, RuleBook
 
-    canon = Canonicalizer(RuleBook.load(rules_path), level=level)
+    aliases = AliasTable.load(aliases_path) if aliases_path else None
+    canon = Canonicalizer(RuleBook.load(rules_path), level=level, aliases=aliases)
     seen = merged = 0
     fired: set[str] = set()
     for url in _urls(urls):
@@ -46,10 +50,12 @@ def _urls(given: tuple[str, ...]) -> Iterator[str]:
 
 def record(url: str, why: Explanation) -> dict[str, Any]:
     """An explanation as JSON."""
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"rule": rule.to_dict() if rule else None, "before": before, "after": after}
         for rule, before, after in why.steps
     ]
+    for place, via in why.looked_up.items():
+        steps[place]["alias"] = via
     return {"url": url, "canonical": why.url, "key": why.key, "steps": steps}
 
 
@@ -58,9 +64,9 @@ def readable(url: str, why: Explanation) -> Iterator[str]:
     yield click.style(url, bold=True)
     if not why.steps:
         yield "  no rule changes it"
-    for rule, _, after in why.steps:
+    for place, (rule, _, after) in enumerate(why.steps):
         if rule is None:
-            yield "  normal form (RFC 3986)"
+            yield f"  {why.named(place)}"
         else:
             yield f"  {rule.id} {click.style(rule.status, fg='green')}  {rule.describe()}"
             yield f"    {evidence(rule)}"

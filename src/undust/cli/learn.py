@@ -78,6 +78,13 @@ WORTH_IT = 20_000
     help="Where finished sites are kept until the book is written, so that a killed run can go on; "
     "else beside the book.",
 )
+@click.option(
+    "--aliases",
+    metavar="FILE.parquet",
+    type=click.Path(dir_okay=False),
+    help="Also write a table of the pages seen whose sameness no rule can say, for --aliases of apply, explain "
+    "and evaluate. Not written unless asked for.",
+)
 @click.option("--stats", type=click.Path(dir_okay=False), help="Figures of the run as JSON.")
 @click.option("--reproducible", is_flag=True, help="No date in the book: equal input, equal bytes.")
 @rejects
@@ -96,6 +103,7 @@ def command(
     max_urls_per_site: int,
     engine: str,
     resume: str | None,
+    aliases: str | None,
     stats: str | None,
     reproducible: bool,
     rejects: str | None,
@@ -113,8 +121,9 @@ def command(
 
     # What is wrong is found before all the work.
     bytes_of(memory)
-    if _is_file(out) and not os.access(os.path.dirname(os.path.realpath(out)), os.W_OK):
-        raise UndustError(f"{out}: cannot be written: no such directory, or not yours")
+    for path in filter(None, (out, aliases)):
+        if _is_file(path) and not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
+            raise UndustError(f"{path}: cannot be written: no such directory, or not yours")
     method = create(learner, _settings(settings))
     figures: dict[str, Any] = {"sites": 0, "rules": 0, "merged": 0, "failed": 0}
 
@@ -138,9 +147,13 @@ def command(
     if engine == "spark":
         from undust.engines.spark import learn_files
 
-        book, read = learn_files(inputs, method, format=format_, rejects=rejects, **options)
+        book, read = learn_files(
+            inputs, method, format=format_, rejects=rejects, aliases_path=aliases, **options
+        )
     else:
-        book, read = _here(inputs, method, format_, rejects, memory=memory, jobs=jobs, state=state, **options)
+        book, read = _here(
+            inputs, method, format_, rejects, aliases, memory=memory, jobs=jobs, state=state, **options
+        )
     with replacing(out) as file:
         file.write(book.dumps().encode("ascii"))
     figures |= read
@@ -165,7 +178,7 @@ def command(
         merged=figures["merged"],
         rules=len(book),
         bad=figures["bad"],
-        **({"failed": figures["failed"]} if figures["failed"] else {}),
+        **{name: figures[name] for name in ("aliases", "failed") if figures.get(name) or name in read},
     )
     in_part = figures["failed"] or too_many_bad(figures["bad"], figures["lines"], max_bad_ratio)
     return 3 if in_part else 0
@@ -176,6 +189,7 @@ def _here(
     learner: Learner,
     format_: str | None,
     rejects: str | None,
+    aliases_path: str | None,
     *,
     host: str | None,
     memory: str | None,
@@ -207,7 +221,13 @@ def _here(
 
         jobs = jobs or (processors() if read.n > WORTH_IT else 1)
         book = learn(read, learner, jobs=jobs, memory=memory, on_site=done, **options)
-    return book, {"pages": read.n, "lines": read.stats.lines, "bad": read.stats.bad}
+    figures = {"pages": read.n, "lines": read.stats.lines, "bad": read.stats.bad}
+    if aliases_path:
+        from undust.engines.aliases import aliases
+        from undust.rules.aliases import write
+
+        figures["aliases"] = write(aliases_path, aliases(read, book))
+    return book, figures
 
 
 def processors() -> int:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from undust.crawl import read
 from undust.crawl.formats.records import fields
+from undust.engines.aliases import aliases as aliases_here
 from undust.engines.bound import MAX_URLS, Draw, Lot, key_of, lots, owned, owners, recounted, supports
 from undust.engines.learn import RISK, attempt, finished
 from undust.errors import UsageError
@@ -25,7 +26,8 @@ from undust.likeness.seen import page_urls
 from undust.likeness.site import host_of, registrable
 from undust.measures import Evaluation, Measures, Spread
 from undust.measures import evaluate as evaluate_here
-from undust.rules import Canonicalizer, RuleBook, SiteRules
+from undust.rules import AliasTable, Canonicalizer, RuleBook, SiteRules
+from undust.rules.aliases import Alias, write
 from undust.url import normal
 
 if TYPE_CHECKING:
@@ -85,6 +87,23 @@ def learn(
     return finished(book, dated)
 
 
+def aliases(pages: DataFrame, book: RuleBook, *, host: str | None = None) -> Iterator[Alias]:
+    """The aliases `undust.engines.aliases` would find in the same pages, brought here row by row."""
+    sent = pages.sparkSession.sparkContext.broadcast(book.dumps())
+    names = ("url", "canonical", "via")
+
+    def task(table: pa.Table) -> pa.Table:
+        crawl = read(_restored(table), host=host, threads=1, sketcher=sketcher, sketch_kind=sketch_kind())
+        found = list(aliases_here(crawl, _only(sent.value, _hosts(crawl.pages))))
+        return pa.table({n: pa.array([row[i] for row in found], pa.string()) for i, n in enumerate(names)})
+
+    pages = plain(pages)
+    units = pages.mapInArrow(functools.partial(_draw, book.site_key, host), _schema(pages, _ADDED))
+    done = units.groupBy(UNIT).applyInArrow(task, "url string, canonical string, via string")
+    for row in done.toLocalIterator(prefetchPartitions=True):
+        yield row["url"], row["canonical"], row["via"]
+
+
 def apply(
     urls: DataFrame,
     book: RuleBook,
@@ -94,19 +113,20 @@ def apply(
     emit: str = "url",
     level: str = "probable",
     partitions: int | None = None,
+    aliases: AliasTable | None = None,
 ) -> DataFrame:
     """The DataFrame with a column `out`: the canonical URL, or the key (`emit="key"`).
 
     The book is broadcast and each row stands for itself: nothing is shuffled, so no site is too large. If some
     partitions are much larger than others, as after a grouping by site, `partitions` deals the rows out anew,
-    in turn and whatever their site.
+    in turn and whatever their site. A table of `aliases` is loaded by each worker from where it lies.
     """
     if partitions:
         urls = urls.repartition(partitions)
     sent = urls.sparkSession.sparkContext.broadcast(book.dumps())
 
     def rewrite(batches: Batches) -> Batches:
-        canon = _canonicalizer(sent.value, level)
+        canon = _canonicalizer(sent.value, level, aliases)
         for batch in batches:
             given = batch.column(column).to_pylist()
             made = pa.array(canon.map(given, emit=emit), pa.string())
@@ -186,14 +206,24 @@ def session() -> SparkSession:
 
 
 def learn_files(
-    inputs: Sequence[str], learner: Learner, *, format: str | None, rejects: str | None, **options: Any
+    inputs: Sequence[str],
+    learner: Learner,
+    *,
+    format: str | None,
+    rejects: str | None,
+    aliases_path: str | None = None,
+    **options: Any,
 ) -> tuple[RuleBook, dict[str, int]]:
     """`undust learn --engine spark`: pages that lie in Parquet files where Spark can read them."""
     if format not in (None, "parquet") or not all(name.rstrip("/").endswith(".parquet") for name in inputs):
         raise UsageError("--engine spark reads Parquet: write it with undust crawl INPUT... -o pages.parquet")
     pages = session().read.parquet(*inputs)
     n = pages.count()
-    return learn(pages, learner, **options), {"pages": n, "lines": n, "bad": 0}
+    book = learn(pages, learner, **options)
+    figures = {"pages": n, "lines": n, "bad": 0}
+    if aliases_path:
+        figures["aliases"] = write(aliases_path, aliases(pages, book, host=options.get("host")))
+    return book, figures
 
 
 def _draw(site_key: str, host: str | None, batches: Batches) -> Batches:
@@ -298,9 +328,9 @@ def _schema(frame: DataFrame, added: Sequence[tuple[str, Any]]) -> Any:
 
 
 @functools.lru_cache(maxsize=4)
-def _canonicalizer(text: str, level: str) -> Canonicalizer:
+def _canonicalizer(text: str, level: str, aliases: AliasTable | None = None) -> Canonicalizer:
     """Once a worker, however many batches it gets."""
-    return Canonicalizer(_book(text), level=level)
+    return Canonicalizer(_book(text), level=level, aliases=aliases)
 
 
 @functools.lru_cache(maxsize=4)

@@ -3,6 +3,7 @@
 `docs/rules.md` is the reference of the language.
 """
 
+from .aliases import AliasTable
 from .book import RuleBook, SiteRules
 from .canonicalizer import Canonicalizer, Explanation
 from .compiled import CompiledRule, Trigger, compile_rule, trigger
@@ -13,6 +14,7 @@ from .refinement import refined_by, refines, substitution_refines
 from .rule import Evidence, Rule, Scope
 
 __all__ = [
+    "AliasTable",
     "Canonicalizer",
     "CompiledRule",
     "Conflict",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +15,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from undust.errors import BookError
+from undust.files import replacing
 from undust.rules.compiled import compile_rule
 from undust.rules.fits import Fits, compile_schema
 from undust.rules.rule import Rule
@@ -115,18 +115,8 @@ class RuleBook:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the book beside `path`, then rename: a killed run leaves the old file or the new one."""
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="ascii", newline="\n") as file:
-                file.write(self.dumps())
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with replacing(path, compress=False) as file:
+            file.write(self.dumps().encode("ascii"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RuleBook:

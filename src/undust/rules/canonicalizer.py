@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from undust.errors import UsageError
+from undust.rules.aliases import AliasTable
+from undust.rules.beyond import Beyond, followed
 from undust.rules.book import RuleBook
 from undust.rules.columns import convert
 from undust.rules.compiled import compile_condition
@@ -38,20 +40,30 @@ Step = tuple["Rule | None", str, str]
 class Explanation:
     """What happened to a URL: each rule that changed it, with the URL before and after. `print` it.
 
-    The rule of a step is None where the RFC 3986 normal form changed the URL. `trouble` says why rules that
-    did fire were not followed: they ran in a circle, or came to no end.
+    The rule of a step is None where the RFC 3986 normal form changed the URL, or the table of aliases did: `looked_up`
+    has the places of these steps, and by what the table knows. `trouble` says why rules that did fire were not
+    followed: they ran in a circle, or came to no end.
     """
 
     steps: tuple[Step, ...]
     url: str
     key: str
     trouble: str | None = None
+    looked_up: Mapping[int, str] = field(default_factory=dict)
+
+    def named(self, place: int) -> str:
+        """What made the step at this place, in words."""
+        rule = self.steps[place][0]
+        if rule is not None:
+            return f"{rule.id} {rule.status}: {rule.describe()}"
+        if place in self.looked_up:
+            return "table of aliases" + (f" ({self.looked_up[place]})" if self.looked_up[place] else "")
+        return "normal form (RFC 3986)"
 
     def __str__(self) -> str:
         lines = []
-        for rule, before, after in self.steps:
-            name = "normal form (RFC 3986)" if rule is None else f"{rule.id} {rule.status}: {rule.describe()}"
-            lines += [f"  {before}", f"    {name}", f"  {after}"]
+        for place, (_, before, after) in enumerate(self.steps):
+            lines += [f"  {before}", f"    {self.named(place)}", f"  {after}"]
         # What one step gives is what the next one takes: print it once.
         shown = [line for place, line in enumerate(lines) if place == 0 or line != lines[place - 1]]
         if self.trouble:
@@ -93,6 +105,7 @@ class Canonicalizer:
     level: the weakest status that is applied: `validated`, `probable` or `likely`.
     normal: whether the RFC 3986 normal form is a part of it.
     check: whether a book with rules that clash (see `undust.rules.conflict`) is refused.
+    aliases: a table of URLs that were seen, which is asked before the rules.
 
     Examples
     --------
@@ -111,7 +124,13 @@ class Canonicalizer:
     """
 
     def __init__(
-        self, book: RuleBook, level: str = "probable", normal: bool = True, *, check: bool = True
+        self,
+        book: RuleBook,
+        level: str = "probable",
+        normal: bool = True,
+        *,
+        check: bool = True,
+        aliases: AliasTable | None = None,
     ) -> None:
         if level not in LEVELS:
             raise UsageError(f"unknown level {level!r}; known are {', '.join(LEVELS)}")
@@ -124,6 +143,7 @@ class Canonicalizer:
         self._programs: dict[tuple[str, ...], Program] = {}
         self._known: dict[tuple[str | None, str], Program | None] = {}
         self._places: dict[str, Place | None] = {}
+        self.beyond = Beyond(self._many, aliases) if aliases is not None else None
         for site in book.sites.values():
             rules = [rule for rule in site.rules if rule.status in LEVELS[level]]
             if check:
@@ -141,13 +161,14 @@ class Canonicalizer:
                     self._domains.setdefault(rule.scope.domain, []).append(rule)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Canonicalizer, (self.book, self.level, self.normal)
+        aliases = self.beyond.aliases if self.beyond else None
+        return _again, (self.book, self.level, self.normal, aliases)
 
     # -- one URL ------------------------------------------------------------
 
     def __call__(self, url: str) -> str:
         """The canonical URL."""
-        out = self._many((url,))[0]
+        out = self._canonical((url,))[0]
         if out is None:
             raise UsageError(f"a URL is a str, not {type(url).__name__}")
         return out
@@ -159,13 +180,37 @@ class Canonicalizer:
     def explain(self, url: str) -> Explanation:
         """Which rules fire, in order, and what each does."""
         steps: list[Step] = []
-        settled = self.settle(url, steps)
+        looked_up: dict[int, str] = {}
+        if self.beyond is None:
+            settled = self.settle(url, steps)
+        else:
+            settled = self._led(url, steps, looked_up, self.beyond)
+            self.beyond.looked_up += bool(looked_up)
         trouble = None
         if settled.cycle:
             trouble = "these rules run in a circle: the smallest of its URLs is taken"
         elif settled.endless:
             trouble = "these rules come to no end: none is applied"
-        return Explanation(tuple(steps), settled.url, self._key(settled.url), trouble)
+        return Explanation(tuple(steps), settled.url, self._key(settled.url), trouble, looked_up)
+
+    def _led(self, url: str, steps: list[Step], looked_up: dict[int, str], beyond: Beyond) -> Settled:
+        """The same for a URL that the table may know: what `Beyond.many` does, step by step."""
+        found = beyond.aliases.find(url)
+        trail: list[str] = []
+        settled = Settled(url)
+        while True:
+            if found is not None and found.url != url:
+                looked_up[len(steps)] = found.via
+                steps.append((None, url, found.url))
+                url = found.url
+            settled = self.settle(url, steps)
+            now, ended = followed(trail, settled.url)
+            if ended:
+                return Settled(now, tuple(trail[trail.index(settled.url) :]))
+            found = beyond.aliases.find(now)
+            if found is None or found.url == now:
+                return settled
+            url = now
 
     def settle(self, url: str, steps: list[Step] | None = None) -> Settled:
         """The canonical URL, and whether the rules went in a circle or came to no end."""
@@ -366,10 +411,13 @@ class Canonicalizer:
         """
         if emit not in ("url", "key"):
             raise UsageError(f"unknown emit {emit!r}; known are url, key")
-        return convert(urls, self._many if emit == "url" else self._many_keys)
+        return convert(urls, self._canonical if emit == "url" else self._many_keys)
+
+    def _canonical(self, urls: Iterable[Any]) -> list[str | None]:
+        return self._many(urls) if self.beyond is None else self.beyond.many(urls)
 
     def _many_keys(self, urls: Iterable[Any]) -> list[str | None]:
-        return [None if url is None else self._key(url) for url in self._many(urls)]
+        return [None if url is None else self._key(url) for url in self._canonical(urls)]
 
     def stuck(self, urls: Iterable[str]) -> list[str]:
         """Those of `urls` on which the rules run in a circle or come to no end, or a second time changes more."""
@@ -540,12 +588,17 @@ class Canonicalizer:
             out[number] = end if isinstance(end, str) else self._odd(url, stuck)
 
 
+def _again(book: RuleBook, level: str, normal: bool, aliases: AliasTable | None) -> Canonicalizer:
+    """The same canonicalizer in another process."""
+    return Canonicalizer(book, level, normal, aliases=aliases)
+
+
 def _sift(fields: list[str], names: dict[str, bool | frozenset[str] | None]) -> list[str] | None:
     """The fields that stay; None: there is one that this cannot judge."""
     kept = []
     judged = set()
-    for field in fields:
-        name, _, value = field.partition("=")
+    for one in fields:
+        name, _, value = one.partition("=")
         if name in names:
             drop = names[name]
             if drop is None:
@@ -558,7 +611,7 @@ def _sift(fields: list[str], names: dict[str, bool | frozenset[str] | None]) -> 
             judged.add(name)
             if drop and value in drop:
                 continue
-        kept.append(field)
+        kept.append(one)
     return kept
 
 
