@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import undust.cli
 from undust import __version__
 from undust.cli import VERBS, Verbs
+from undust.rules import RuleBook
 
 Undust = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -127,3 +128,61 @@ def test_demo_serves_until_interrupted() -> None:
 
 def test_colour_only_where_it_is_wanted(undust: Undust, book: Path) -> None:
     assert b"\x1b[" not in undust("explain", "-r", book, "http://www.a.test/x?sid=1").stdout
+
+
+PAGES = [f"http://www.a.test/p?id={i}&sid={s}" for i in range(12) for s in "xy"]
+
+
+def test_validation_that_reaches_no_server_says_why_and_fails(
+    undust: Undust, book: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("httpx")
+    urls = tmp_path / "urls.txt"
+    urls.write_text("\n".join(PAGES) + "\n")
+    done = undust(
+        *("validate", "-r", book, urls, "-o", tmp_path / "out.json"),
+        *("--delay", 0, "--resolve", "www.a.test:80:127.0.0.1:9"),
+    )
+    said = done.stderr.decode()
+    assert done.returncode == 1, said
+    assert "of www.a.test: robots.txt cannot be read: www.a.test is at the private address 127.0.0.1" in said
+    assert "--allow-private" in said
+    statuses = [rule.status for rule in RuleBook.load(tmp_path / "out.json").rules()]
+    assert sorted(statuses) == ["likely", "probable", "validated"]  # as they were
+
+
+def test_evaluate_asks_the_table_of_aliases_too(undust: Undust, book: Path, tmp_path: Path) -> None:
+    from undust.rules.aliases import write
+
+    pages = tmp_path / "pages.jsonl"
+    same = ["http://www.a.test/?p=7", "http://www.a.test/t-1"]
+    pages.write_text("".join(json.dumps({"url": url, "digest": "d", "status": 200}) + "\n" for url in same))
+    write(str(tmp_path / "aliases.parquet"), [(same[0], same[1], "digest")])
+    without = undust("evaluate", "--json", "-r", book, pages)
+    with_ = undust("evaluate", "--json", "-r", book, pages, "--aliases", tmp_path / "aliases.parquet")
+    merges = [json.loads(done.stdout)["hard"]["true_merges"] for done in (without, with_)]
+    assert merges == [0, 1]
+
+
+def test_figures_that_nothing_is_known_of_are_not_printed(undust: Undust, book: Path, tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.write_bytes(LOG)
+    done = undust("evaluate", "-r", book, log, "--host", "www.a.test")
+    assert b"what they show is not known" in done.stdout
+    assert b"precision" not in done.stdout
+    assert b"ceiling" not in done.stderr
+
+
+def test_a_missing_library_is_named_with_its_extra(undust: Undust, monkeypatch: pytest.MonkeyPatch) -> None:
+    from undust.cli import extra_with
+
+    assert extra_with("uvicorn") == "demo"
+    assert extra_with("pyspark.sql") == "spark"
+
+    def without(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("No module named 'uvicorn'", name="uvicorn")
+
+    monkeypatch.setattr("undust.crawl.read", without)
+    done = undust("crawl", "x.log", "-o", "x.parquet")
+    assert done.returncode == 1
+    assert done.stderr.decode().strip() == "undust: this needs uvicorn: pip install 'undust[demo]'"

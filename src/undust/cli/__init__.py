@@ -6,6 +6,7 @@ Data goes to stdout, everything else to stderr. A verb is listed when its module
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import traceback
@@ -21,18 +22,19 @@ from undust import __version__
 from undust.cli.console import console
 from undust.errors import UndustError
 
-VERBS = (
-    "learn",
-    "apply",
-    "explain",
-    "validate",
-    "evaluate",
-    "report",
-    "export",
-    "crawl",
-    "bench",
-    "demo",
-)
+VERBS = {
+    "learn": "Logs, crawls, lists of URLs in: a rule book out.",
+    "apply": "Rewrite URLs by the rules: a filter, one URL a line.",
+    "explain": "Which rules fire on a URL, in order, and their evidence.",
+    "validate": "Try the rules on the web site itself.",
+    "evaluate": "What a book saves and what it risks, in figures.",
+    "report": "The same as one HTML page to look at.",
+    "export": "Write the rules for another tool.",
+    "crawl": "Any input format to one table of pages.",
+    "bench": "The papers' tables and figures, and ours.",
+    "demo": "The whole way on a small web site that knows its duplicates.",
+}
+"""The verbs in the order of use, each in one line."""
 
 DONE, FAILED, USAGE, PARTLY, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -47,6 +49,7 @@ class Verbs(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         command: click.Command = import_module(f"undust.cli.{cmd_name}").command
+        command.short_help = VERBS[cmd_name]
         for option in _console_options():
             if not any(set(option.opts) & set(known.opts) for known in command.params):
                 command.params.append(option)
@@ -124,12 +127,40 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         click.echo("undust: out of memory (try --memory, or fewer inputs at once)", err=True)
         return FAILED
-    except Exception as error:
-        if console.verbose:
-            traceback.print_exc()
-        hint = "" if console.verbose else " (run again with -v to see where, and please report it)"
-        click.echo(f"undust: unexpected {type(error).__name__}: {error}{hint}", err=True)
+    except ModuleNotFoundError as error:
+        if (extra := extra_with(error.name or "")) is None:
+            return _unexpected(error)
+        click.echo(f"undust: this needs {error.name}: pip install 'undust[{extra}]'", err=True)
         return FAILED
+    except Exception as error:
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    if console.verbose:
+        traceback.print_exc()
+    hint = "" if console.verbose else " (run again with -v to see where, and please report it)"
+    click.echo(f"undust: unexpected {type(error).__name__}: {error}{hint}", err=True)
+    return FAILED
+
+
+def extra_with(module: str) -> str | None:
+    """The extra of this package that brings a module, if one does.
+
+    >>> extra_with("uvicorn.config"), extra_with("nonsense")
+    ('demo', None)
+    """
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        wanted = requires("undust") or []
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return None
+    for requirement in wanted:
+        found = re.match(r"([\w.-]+).*extra == [\"']([\w-]+)", requirement)
+        if found and found[1].replace("-", "_").lower() == module.partition(".")[0].lower():
+            return found[2]
+    return None
 
 
 def _terminated(signum: int, frame: FrameType | None) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import console, level, max_bad_ratio, rejects, rules, too_many_bad
+from undust.cli.console import aliases, console, level, max_bad_ratio, rejects, rules, too_many_bad
 
 if TYPE_CHECKING:
     from undust.measures import Evaluation
@@ -20,6 +20,7 @@ SITES_SHOWN = 20
 @rules
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(allow_dash=True))
 @level
+@aliases
 @click.option(
     "--truth",
     type=click.Path(exists=True, dir_okay=False),
@@ -35,6 +36,7 @@ def command(
     rules_path: str,
     inputs: tuple[str, ...],
     level: str,
+    aliases_path: str | None,
     truth: str | None,
     as_json: bool,
     format_: str | None,
@@ -50,9 +52,10 @@ def command(
     """
     from undust import crawl, likeness
     from undust.measures import Truth, evaluate
-    from undust.rules import RuleBook
+    from undust.rules import AliasTable, RuleBook
 
     book = RuleBook.load(rules_path)
+    table = AliasTable.load(aliases_path) if aliases_path else None
     read = crawl.read(
         list(inputs),
         format=format_,
@@ -62,7 +65,7 @@ def command(
         sketcher=likeness.sketcher,
         sketch_kind=likeness.sketch_kind(),
     )
-    result = evaluate(book, read, truth=Truth.load(truth) if truth else None, level=level)
+    result = evaluate(book, read, truth=Truth.load(truth) if truth else None, level=level, aliases=table)
     if as_json:
         click.echo(json.dumps(result.to_dict(), indent=2))
     else:
@@ -75,8 +78,11 @@ def command(
         merged=result.seen - result.forms,
         rules=result.fired,
         bad=read.stats.bad,
-        ceiling=f"{result.set.hard.ceiling:.3f}",
-        lost=result.set.hard.lost,
+        **(
+            {"ceiling": f"{result.set.hard.ceiling:.3f}", "lost": result.set.hard.lost}
+            if result.set.all.urls
+            else {}
+        ),
     )
     return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
 
@@ -89,12 +95,13 @@ def readable(result: Evaluation) -> Iterator[str]:
         yield from _figures(result)
     else:
         yield f"{result.seen:,} URLs, {result.forms:,} canonical URLs: what they show is not known"
-    if result.unknown:
-        yield f"{result.unknown:,} live URLs of which it is not known what they show"
+        yield "(logs have sizes alone; a crawl has contents, and --truth may say)"
+    if result.unknown and result.set.all.urls:
+        yield f"{result.unknown:,} more live URLs: what they show is not known"
     if result.sized and not result.set.all.urls:
         share = percent(result.same_size / result.sized)
         yield f"sizes: {share} % of {result.sized:,} merged URLs have the size of what they are merged with"
-    if result.rules:
+    if result.rules and result.set.all.urls:
         yield ""
         yield (
             f"{len(result.rules)} rules, {result.fired} fired, "
@@ -107,7 +114,7 @@ def readable(result: Evaluation) -> Iterator[str]:
                     r.rule.id,
                     r.covers,
                     r.fired,
-                    f"{r.precision:.4f}",
+                    f"{r.precision:.4f}" if r.covers else None,
                     r.alone.true_merges,
                     r.alone.wrong_merges + r.alone.near_merges,
                     r.alone.lost,

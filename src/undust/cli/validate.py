@@ -12,10 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from undust.cli.console import console, max_bad_ratio, rejects, rules, too_many_bad
+from undust.cli.overview import counted
 from undust.errors import UsageError
 
 if TYPE_CHECKING:
-    from undust.validation import SequentialTest
+    from undust.rules import RuleBook
+    from undust.validation import Outcome, SequentialTest
+
+SHOWN = 10
+"""Rules of a site whose verdict is shown."""
 
 
 @click.command()
@@ -151,6 +156,8 @@ def command(
             published=_published(method, parameters),
         )
     done.book.save(out)
+    for line in verdicts(book, done):
+        console.note(line)
     figures = {
         "rules": done.validated + done.rejected + done.undecided,
         "validated": done.validated,
@@ -178,11 +185,53 @@ def command(
         rejected=done.rejected,
         undecided=done.undecided,
         fetched=done.now,
-        per_rule=f"{done.per_rule:.1f}",
+        **({"per_rule": f"{done.per_rule:.1f}"} if done.validated + done.rejected else {}),
     )
     if done.interrupted:
         return 130
+    if done.trouble and not done.answers and done.undecided == figures["rules"]:
+        return 1  # nothing was found out, and it is not because of the rules
     return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+
+
+def verdicts(before: RuleBook, done: Outcome) -> Iterator[str]:
+    """What became of the rules, and what could not be fetched, as a person reads it.
+
+    >>> from undust.rules import Rule, RuleBook, SiteRules
+    >>> from undust.validation import Outcome
+    >>> from dataclasses import replace
+    >>> rule = Rule(do={"query[id]": None})
+    >>> wrong = replace(rule, status="rejected", why="2 of 2 pages differ: /?id=1 became / (another page)")
+    >>> before, after = (RuleBook({"a.test": SiteRules("a.test", **{kept: [r]})})
+    ...                  for kept, r in (("rules", rule), ("rejected", wrong)))
+    >>> print("\\n".join(verdicts(before, Outcome(after, validated=0, rejected=1, undecided=0, fetched=4, now=4))))
+    a.test: 0 rules hold, 1 do not, 0 are open
+      not so: *: drop id
+        2 of 2 pages differ: /?id=1 became / (another page)
+    """
+    for name, site in done.book.sites.items():
+        was = before.sites[name]
+        refused = {rule.id for rule in was.rejected}
+        new = [rule for rule in site.rejected if rule.id not in refused]
+        held = [
+            rule for rule in site.rules if rule.status == "validated" and rule.evidence.level == "fetched"
+        ]
+        open_ = [rule for rule in site.rules if (rule.why or "").startswith("undecided")]
+        if not (new or held or open_):
+            continue
+        yield f"{name}: {len(held)} rules hold, {len(new)} do not, {len(open_)} are open"
+        shown = [("not so", rule) for rule in new] + [("open", rule) for rule in open_]
+        if done.trouble and not done.answers:
+            continue  # they are all open for one reason, which follows
+        for word, rule in shown[:SHOWN]:
+            yield f"  {word}: {rule.describe()}"
+            yield f"    {rule.why}"
+        if len(shown) > SHOWN:
+            yield f"  … and {len(shown) - SHOWN} more; they stand in the book, each with its `why`"
+    for host, why, pages in done.trouble[:SHOWN]:
+        yield f"not fetched: {counted(pages, 'page')} of {host}: {why}"
+    if any("private" in why or "loopback" in why for _, why, _ in done.trouble):
+        yield "  if it is your own machine: --allow-private"
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from undust.measures.metrics import (
     numbered,
 )
 from undust.measures.truth import Known, Truth, known
-from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
+from undust.rules import AliasTable, Canonicalizer, Rule, RuleBook, SiteRules
 from undust.rules.canonicalizer import LEVELS
 from undust.url import host_labels, normal
 
@@ -163,12 +163,13 @@ def evaluate(
     truth: Truth | None = None,
     level: str = "probable",
     host: str | None = None,
+    aliases: AliasTable | None = None,
 ) -> Evaluation:
     """Measure a rule book on pages; anything `undust.read` takes will do.
 
     What the pages show is taken from `truth` if given, else from their own `cluster` column, else from their
     digests, texts, canonical links and redirects. Measure on pages the rules were not learned from
-    (`undust.measures.splits`), or the figures flatter.
+    (`undust.measures.splits`), or the figures flatter. With `aliases` the table is asked before the rules.
 
     >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}{i}", "digest": f"{i}"} for i in range(9) for s in "xy"]
     >>> rule = Rule(do={"query[sid]": None})
@@ -180,7 +181,7 @@ def evaluate(
         crawl = read(crawl, host=host, sketcher=sketcher, sketch_kind=sketch_kind())
     site_key: Any = book.site_key
     on = known(crawl.pages, truth, site_key)
-    canon = Canonicalizer(book, level=level)
+    canon = Canonicalizer(book, level=level, aliases=aliases)
     urls = list(on.truth.urls)
     canonical = canon.map(urls)
     every = canon.map(page_urls(crawl.pages))

@@ -49,6 +49,10 @@ class Outcome:
     """Pages fetched by this run."""
     stopped: str = ""
     interrupted: bool = False
+    answers: int = 0
+    """Pages of which a server said anything in this run."""
+    trouble: tuple[tuple[str, str, int], ...] = ()
+    """Pages that could not be had: host, reason and how many, the most frequent first."""
 
     @property
     def per_rule(self) -> float:
@@ -385,4 +389,9 @@ def run(
             now=pages.now,
             stopped=pages.stopped,
             interrupted=interrupted,
+            answers=pages.answers,
+            trouble=tuple(
+                (host, why, n)
+                for (host, why), n in sorted(pages.trouble.items(), key=lambda t: (-t[1], t[0]))
+            ),
         )

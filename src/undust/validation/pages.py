@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 
 from undust.url import host_labels
 from undust.validation.answer import Answer
-from undust.validation.live import MAX_REDIRECTS
+from undust.validation.live import MAX_REDIRECTS, split_origin
 from undust.validation.politeness import AskedToLeave
 from undust.validation.state import Ask, State
 
@@ -57,6 +58,10 @@ class Pages:
         """Pages fetched by this run, not by one before it."""
         self.stopped = ""
         """Why nothing more is fetched."""
+        self.answers = 0
+        """Pages of which the server said anything, be it that they are gone."""
+        self.trouble: Counter[tuple[str, str]] = Counter()
+        """Pages that could not be had, by host and reason."""
         self._passing: dict[Ask, Answer] = {}
         self._runner = asyncio.Runner()
 
@@ -154,6 +159,10 @@ class Pages:
                     answer = await self.fetcher.fetch(ask[0])
                 except AskedToLeave as why:
                     answer = Answer("refused", why=str(why))
+                if answer.kind in ("refused", "failed"):
+                    self.trouble[split_origin(ask[0])[1] or ask[0], answer.why] += 1
+                else:
+                    self.answers += 1
                 if answer.kind == "refused":
                     # Whatever forbids it may be otherwise in the next run; it costs no request to ask again.
                     self._passing[ask] = answer
