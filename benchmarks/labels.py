@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from undust.crawl import read
-from undust.likeness import LEVELS, Labels, Site, label_site, split_sites
+from undust.likeness import LEVELS, Labels, Site, label_site, sketch_kind, sketcher, split_sites
 from undust.url import normal
 
 NEAR = 0.8
@@ -93,7 +93,8 @@ def main() -> None:
     for name in names:
         truth = load_truth(args.dir / f"{name}.truth.tsv")
         features = Features(args.dir / f"{name}.features.npz")
-        for site in split_sites(read(str(args.dir / f"{name}.pages.jsonl.gz")).pages):
+        crawl = read(str(args.dir / f"{name}.pages.jsonl.gz"), sketcher=sketcher, sketch_kind=sketch_kind())
+        for site in split_sites(crawl.pages):
             if site.n >= args.smallest:
                 report(site, truth, features, args)
 

@@ -260,3 +260,57 @@ def test_noise_spoils_the_share_asked_for_and_no_unknown_page(rate):
     assert wrong.cluster[-1] == -1
     assert (noise(labels, rate, seed=3).cluster == wrong.cluster).all()
     assert rate == 0 or (noise(labels, rate, seed=4).cluster != wrong.cluster).any()
+
+
+def sized(sizes: list[int], canonical: list[str], **columns: object) -> list[dict[str, object]]:
+    """Pages of which nothing is known but sizes and canonical links."""
+    return [
+        page(f"{SITE}/{k % 4}/page{k}.html", size_min=size, size_max=size, canonical=link, **columns)
+        for k, (size, link) in enumerate(zip(sizes, canonical, strict=True))
+    ]
+
+
+def test_AFTER_3_2_all_pages_that_name_the_start_page_are_not_one_page():
+    """A template with a wrong link, and pages of which 90 % is template: all sizes are within a tenth."""
+    rng = random.Random(8)
+    sizes = [rng.randrange(8000, 8800) for _ in range(300)]
+    rows = [page(f"{SITE}/", size_min=8400, size_max=8400), *sized(sizes, [f"{SITE}/"] * 300)]
+    cluster = labels_of(*rows).cluster
+    assert np.unique(cluster[cluster >= 0], return_counts=True)[1].max(initial=1) <= 3
+    # Nor when nothing at all is known of what they show.
+    bare = [{k: v for k, v in row.items() if not k.startswith("size")} for row in rows]
+    assert (labels_of(*bare).cluster[1:] != labels_of(*bare).cluster[0]).all()
+
+
+def test_where_only_sizes_are_known_links_to_pages_of_that_size_are_believed():
+    rng = random.Random(9)
+    sizes = [rng.randrange(5000, 20000) for _ in range(60)]
+    rows = []
+    for k, size in enumerate(sizes):
+        home = f"{SITE}/article{k}"
+        for s in range(3):
+            noisy = size + rng.randrange(3)
+            url = f"{home}?sid={s}{k}" if s else home
+            rows.append(page(url, size_min=noisy, size_max=noisy, canonical=home))
+    cluster = labels_of(*rows).cluster.reshape(60, 3)
+    assert (cluster == cluster[:, :1]).all() and len(set(cluster[:, 0].tolist())) == 60
+
+
+def one_word_apart(noisy: bool) -> list[dict[str, object]]:
+    """Products under three addresses each, and in three colours: `red ` and `blue` are equally long."""
+    rows = []
+    for k in range(30):
+        for colour in ("red..", "blue.", "green"):
+            text = f"{words(k, 500)} {colour}"
+            for s in range(3):
+                digest = f"{k}{colour}{s if noisy else ''}"
+                rows.append(page(f"{SITE}/{k}?colour={colour}&sid={s}", text, digest=digest))
+    return rows
+
+
+def test_where_pages_stand_still_other_bytes_are_another_page():
+    still = labels_of(*one_word_apart(noisy=False)).cluster.reshape(90, 3)
+    assert (still == still[:, :1]).all() and len(set(still[:, 0].tolist())) == 90
+    # Where each visit brings other bytes, they say nothing, and the sketches miss one word more often than not.
+    changing = labels_of(*one_word_apart(noisy=True)).cluster
+    assert len(set(changing.tolist())) < 60

@@ -6,6 +6,7 @@ from .made_up import page, table, words
 
 SITE = "http://a.example"
 LOGIN = "please log in to go on"
+MENU = " ".join(f"menu{i}" for i in range(1500))
 
 
 def board() -> list[dict[str, object]]:
@@ -72,3 +73,28 @@ def test_many_names_redirected_to_one_page_are_soft_and_the_page_is_not():
 
 def test_given_soft_pages_stay_soft():
     assert soft_urls([page(f"{SITE}/a", words(1), soft=True), page(f"{SITE}/b", words(2))]) == {f"{SITE}/a"}
+
+
+def test_a_login_page_in_a_large_frame_is_soft():
+    """Nine tenths of every page are menus, so the login page is hardly shorter than the others."""
+    rows = []
+    for row in board():
+        rows.append({**row, "text": f"{MENU} {row['text']}"} if row.get("text") else row)
+    login = [page(f"{SITE}/reply?p={p}", f"{MENU} {LOGIN}") for p in range(120)]
+    assert soft_urls(rows + login) == {str(row["url"]) for row in login}
+
+
+def test_sizes_tell_a_soft_page_where_no_text_is_known():
+    def blind(row: dict[str, object]) -> dict[str, object]:
+        size = len(str(row["text"]))
+        return {k: v for k, v in row.items() if k != "text"} | {"size_min": size, "size_max": size}
+
+    login = [page(f"{SITE}/reply?p={p}", LOGIN) for p in range(120)]
+    assert soft_urls([*map(blind, board() + login)]) == {str(row["url"]) for row in login}
+
+
+def test_a_session_id_behind_a_semicolon_is_no_name():
+    things = [
+        page(f"{SITE}/things/{t};jsessionid={s}{t}", f"thing {t}") for t in range(30) for s in range(12)
+    ]
+    assert soft_urls(board() + things) == set()

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from undust.likeness.bare import bare_views
 from undust.likeness.boilerplate import own_agreement
 from undust.likeness.components import Edges, medians, same
 from undust.likeness.seen import NOTHING, Seen
@@ -66,16 +67,64 @@ def canonical_edges(urls: list[str], seen: Seen, boiler: NDArray[np.bool_], text
     compared = seen.has_sketch[rows] & seen.has_sketch[hub] & (seen.kind[rows] == seen.kind[hub])
     # Without texts sizes have to bear a link out; where there are none either, other digests deny it.
     sized = (seen.size_max[rows] >= 0) & (seen.size_max[hub] >= 0)
-    denied = (
-        (seen.digest[rows] != NOTHING)
-        & (seen.digest[hub] != NOTHING)
-        & (seen.digest[rows] != seen.digest[hub])
-    )
-    fit = (_drift(seen.size_max, rows, hub) <= DRIFT) & (sized | ~denied)
+    hashed = (seen.digest[rows] != NOTHING) & (seen.digest[hub] != NOTHING)
+    equal = hashed & (seen.digest[rows] == seen.digest[hub])
+    fit = equal | ~sized & ~hashed & ~_leads_up(urls, rows, hub)
+    kept = np.flatnonzero(sized & ~equal & ~compared)
+    if len(kept):
+        fit[kept] = _sizes_tell(urls, seen, rows[kept], hub[kept])
     kept = np.flatnonzero(compared)
     if len(kept):
         fit[kept] = _borne_out(urls, seen, boiler, text, rows[kept], hub[kept])
     return rows[fit], hub[fit]
+
+
+def _sizes_tell(
+    urls: list[str], seen: Seen, rows: NDArray[np.int64], hub: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which links are borne out by sizes, where nothing is known of the texts.
+
+    That all pages of a site have some 8,000 bytes bears nothing out. A kind of links is believed when its pages are
+    far nearer in size to the pages they name than to others, and of these links those that are about as near.
+    """
+    pattern = url_patterns([urls[row] for row in rows.tolist()])
+    drift = _drift(seen.size_max, rows, hub)
+    order = np.lexsort((rows, pattern))
+    a, b = order[:-1], order[1:]
+    other = (pattern[a] == pattern[b]) & (hub[a] != hub[b])
+    a, b = a[other], b[other]
+    count = int(pattern.max(initial=-1)) + 1
+    among = medians(_drift(seen.size_max, rows[a], rows[b]), pattern[a], count)
+    # Where a kind names one page only, or too few to tell, any two pages of the site must do.
+    every = np.flatnonzero(seen.alive & (seen.size_max >= 0))
+    far = np.median(_drift(seen.size_max, every, np.roll(every, len(every) // 2)))
+    among = np.where(np.bincount(pattern[a], minlength=count) >= MANY, np.minimum(among, far), far)
+    linked = medians(drift, pattern, count)
+    few = np.bincount(pattern, minlength=count) < MANY
+    linked[few] = np.median(drift)
+    told = linked <= NEARER * among
+    near: NDArray[np.bool_] = told[pattern] & (
+        drift <= np.minimum(DRIFT, np.maximum(DRIFT / 20, 3 * linked[pattern]))
+    )
+    return near
+
+
+def _leads_up(urls: list[str], rows: NDArray[np.int64], hub: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Links to a page that many pages below it name: a start page that some template calls canonical for all.
+
+    It is all that can be said where nothing is known of what the pages show.
+    """
+    paths = [
+        (parse(urls[i]).path, parse(urls[j]).path) for i, j in zip(rows.tolist(), hub.tolist(), strict=True)
+    ]
+    below = np.array([a != b and a.startswith(b[: b.rfind("/") + 1]) for a, b in paths], dtype=bool)
+    named = Counter(
+        j
+        for j, _ in {(j, a) for j, (a, _), up in zip(hub.tolist(), paths, below.tolist(), strict=True) if up}
+    )
+    many = np.array([named[j] > FOLLOWERS for j in hub.tolist()], dtype=bool)
+    found: NDArray[np.bool_] = below & many
+    return found
 
 
 def _borne_out(
@@ -103,7 +152,8 @@ def _borne_out(
     believed = (pooled >= TRUSTED) & ((agree > 0) | (against < 2)) & (drift <= np.maximum(DRIFT, 1.5 * usual))
     checked = (pooled >= DOUBTED) & (single >= BORNE_OUT) & (drift <= DRIFT)
     alike = _lengths_tell(seen, rows, hub, pattern, drift)
-    fit: NDArray[np.bool_] = equal | believed | checked | alike
+    bare = bare_views(urls, seen, boiler, rows, hub)
+    fit: NDArray[np.bool_] = equal | believed | checked | alike | bare
     return fit
 
 

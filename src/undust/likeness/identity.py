@@ -131,11 +131,21 @@ class Cells:
 
 def _parts(url: str) -> Iterator[tuple[str, str]]:
     parts = parse(url)
-    segments = [(i, segment) for i, segment in enumerate(parts.path.split("/")) if segment]
+    # `;jsessionid=...` belongs to no name.
+    bare, matrix = parts.path, []
+    if ";" in bare:
+        split = [segment.split(";") for segment in bare.split("/")]
+        bare, matrix = (
+            "/".join(names[0] for names in split),
+            [field for names in split for field in names[1:]],
+        )
+    segments = [(i, segment) for i, segment in enumerate(bare.split("/")) if segment]
     if len(segments) > 1:
-        yield WHOLE_PATH, parts.path
+        yield WHOLE_PATH, bare
     for i, segment in segments:
         yield f"path[{i - 1}]", segment
+    for field in matrix:
+        yield f"matrix[{field_name(field)}]", field_value(field) or ""
     for field in split_query(parts.query)[0] if parts.query else ():
         value = field_value(field)
         if value:

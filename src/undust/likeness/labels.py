@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from undust.likeness.boilerplate import boilerplate_values
 from undust.likeness.canonical import canonical_edges
 from undust.likeness.components import Edges, compact, components, same, star
-from undust.likeness.same_text import stable_share, text_edges, text_resemblance, tolerant_edges
+from undust.likeness.same_text import by_bytes, stable_share, text_edges, text_resemblance, tolerant_edges
 from undust.likeness.seen import NOTHING, Seen, page_urls, see
 from undust.likeness.soft import soft_pages
 from undust.likeness.unchained import unchained
@@ -106,7 +106,7 @@ class _Labelling:
         group = unchained(self.seen, self.boiler, text, linked)
         self.level[linked[0][group[linked[0]] == group[linked[1]]]] = LABEL
         cluster = self._redirected(group, known | (self.seen.canonical_code != NOTHING) & self.seen.alive)
-        soft = self.seen.given_soft | soft_pages(self.urls, self.seen, cluster)
+        soft = self.seen.given_soft | soft_pages(self.urls, self.seen, cluster, self.boiler)
         return Labels(cluster, soft, self.level, self.seen, self.boiler, self.steady)
 
     def join(self, edges: list[Edges]) -> NDArray[np.int64]:
@@ -129,8 +129,8 @@ class _Labelling:
         self.level[rows] = DIGEST
         self.level[body & seen.has_sketch] = SKETCH
         alike = text_edges(self.urls, seen, self.boiler)
-        self.edges.append(alike)
         self.steady = stable_share(seen, *alike)
+        self.edges.append(by_bytes(seen, *alike))
         if self.steady < CHANGING:
             self.edges.append(tolerant_edges(seen, self.boiler))
 

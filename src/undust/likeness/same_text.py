@@ -22,6 +22,9 @@ WINDOW = 10
 CROWD = (4, 1)
 """Other lengths within the window that are borne: half of the sketch from own text, some of it. Else none."""
 
+STILL = 0.9
+"""Share of the pages with equal texts that must have a twin of equal bytes, for bytes to decide."""
+
 LONG = 800
 """Characters of a text of which a clock's width is a small part."""
 
@@ -78,6 +81,22 @@ def stable_share(seen: Seen, i: NDArray[np.int64], j: NDArray[np.int64]) -> floa
     if not known.any():
         return 1.0
     return float((seen.digest[i] == seen.digest[j])[known].mean())
+
+
+def by_bytes(seen: Seen, i: NDArray[np.int64], j: NDArray[np.int64]) -> Edges:
+    """Of links between equal texts those that bytes do not deny, on a site whose pages stand still.
+
+    There nearly every page with an equal text has a twin with equal bytes, so other bytes are another page: one word
+    differs, and the sketch and the length have missed it.
+    """
+    hashed = (seen.digest[i] != NOTHING) & (seen.digest[j] != NOTHING)
+    equal = hashed & (seen.digest[i] == seen.digest[j])
+    paired = np.unique(np.concatenate((i[hashed], j[hashed])))
+    _, number, count = np.unique(seen.digest[paired], return_inverse=True, return_counts=True)
+    if (count[number] > 1).sum() < STILL * len(paired):
+        return i, j
+    kept = ~hashed | equal
+    return i[kept], j[kept]
 
 
 def tolerant_edges(seen: Seen, boiler: NDArray[np.bool_]) -> Edges:

@@ -25,6 +25,12 @@ EXCESS = 5.0
 SHORT = 0.75
 """Text length of a soft page, at most, as a share of the median over the site's contents."""
 
+SHORT_OWN = 0.5
+"""The same where most of a page is the site's frame, for what is left without it."""
+
+FRAME = 0.02
+"""The frame of a site's pages is as long as the shortest of them, this share of them aside."""
+
 MIN_DIFFERENCE = 0.5
 """Of the pairs of pages differing in a key alone, the share that must differ in content for it to name contents."""
 
@@ -32,18 +38,33 @@ WHOLE = 0.8
 """When this share of a cluster goes by too many names, all of it is soft; otherwise those pages alone."""
 
 
-def soft_pages(urls: list[str], seen: Seen, cluster: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Pages of soft clusters, and redirects that send many unrelated addresses to one page."""
+def soft_pages(
+    urls: list[str], seen: Seen, cluster: NDArray[np.integer], boiler: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Pages of soft clusters, and redirects that send many unrelated addresses to one page.
+
+    `boiler` marks the min-hashes of the template: by them the pages are known that wear the site's frame.
+    """
     soft = np.zeros(len(seen), dtype=bool)
     member = cluster >= 0
     if not member.any():
         return soft
     n = int(cluster.max()) + 1
-    shown = np.flatnonzero(member & seen.alive & (seen.text_len != NOTHING))
+    # Sizes have to do where texts are not known.
+    texts = member & seen.alive & (seen.text_len != NOTHING)
+    measure = seen.text_len if texts.any() else seen.size_max
+    shown = np.flatnonzero(member & seen.alive & (measure != NOTHING))
     length = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(length, cluster[shown], seen.text_len[shown])
+    np.minimum.at(length, cluster[shown], measure[shown])
     known = length < np.iinfo(np.int64).max
-    limit = SHORT * np.median(length[known]) if known.any() else 0
+    framed = known.copy()
+    if boiler is not None and texts.any():
+        framed[:] = False
+        framed[cluster[shown[boiler[shown].any(axis=1)]]] = True
+    frame = np.quantile(length[framed], FRAME) if framed.any() else 0.0
+    limit = frame + SHORT_OWN * (np.median(length[framed]) - frame) if framed.any() else 0.0
+    if known.any():
+        limit = max(limit, SHORT * float(np.median(length[known])))
     short = known & (length <= limit) & (np.bincount(cluster[shown], minlength=n) >= MIN_NAMES)
     sent = np.bincount(cluster[member & ~seen.alive], minlength=n) >= MIN_NAMES
     # Only addresses of these clusters are in question; all others bear witness.
