@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from operator import ne
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -17,19 +16,17 @@ from undust.cli.console import (
     aliases,
     console,
     level,
+    list_,
     max_bad_ratio,
     rejects,
     rules,
     too_many_bad,
 )
-from undust.errors import InputError
+from undust.cli.lines import lines
 from undust.files import reading, replacing
 
 if TYPE_CHECKING:
     from undust.rules import Canonicalizer
-
-LONGEST = 1 << 28
-"""A longer line is no line of text; memory is bounded by it."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]")
 
@@ -48,6 +45,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]")
 )
 @level
 @aliases
+@list_
 @rejects
 @max_bad_ratio
 def command(
@@ -57,6 +55,7 @@ def command(
     emit: str,
     level: str,
     aliases_path: str | None,
+    list_path: str | None,
     rejects: str | None,
     max_bad_ratio: float,
 ) -> int:
@@ -65,12 +64,13 @@ def command(
     URLs of hosts that the book does not know come out as they are, and so do lines that are no URL.
     `.gz`, `.zst` and `.bz2` are read and written.
     """
+    from undust.cli.lists import listed, tell
     from undust.rules import AliasTable, Canonicalizer, RuleBook
     from undust.rules.canonicalizer import LEVELS
 
     book = RuleBook.load(rules_path)
     table = AliasTable.load(aliases_path) if aliases_path else None
-    canon = Canonicalizer(book, level=level, aliases=table)
+    canon = Canonicalizer(book, level=level, aliases=table, listed=listed(list_path) if list_path else None)
     work = Filter(canon, emit)
     name = "<stdin>" if source == "-" else source
     with ExitStack() as stack:
@@ -79,36 +79,16 @@ def command(
         rejected = stack.enter_context(replacing(rejects)) if rejects else None
         # A bar on the terminal that shows the output would only be in its way.
         bar = stack.enter_context(console.progress(unit=" URLs", hide=out == "-" and sys.stdout.isatty()))
-        for lines in _lines(blocks, name):
-            output.write(work.rewrite(lines, name, rejected))
+        for some in lines(blocks, name):
+            output.write(work.rewrite(some, name, rejected))
             output.flush()
-            bar.update(len(lines))
-    in_force = sum(rule.status in LEVELS[level] for rule in book.rules())
+            bar.update(len(some))
+    in_force = sum(rule.status in LEVELS[level] for rule in book.rules()) - len(canon.skipped)
     console.bad_lines(work.first_bad, work.bad)
     beyond = {} if canon.beyond is None else {"aliases": canon.beyond.looked_up}
+    beyond |= tell(canon)
     console.summary(in_=work.seen, out=work.seen, merged=work.merged, rules=in_force, bad=work.bad, **beyond)
     return 3 if too_many_bad(work.bad, work.seen, max_bad_ratio) else 0
-
-
-def _lines(blocks: Iterable[bytes], name: str = "<stdin>") -> Iterator[list[bytes]]:
-    """Lines without their newlines, as many as have arrived.
-
-    >>> list(_lines([b"one\\ntw", b"o"]))
-    [[b'one'], [b'two']]
-    """
-    rest: list[bytes] = []
-    size = 0
-    for block in blocks:
-        cut = block.rfind(b"\n")
-        if cut >= 0:
-            yield b"".join([*rest, block[:cut]]).split(b"\n")
-            rest, size = [], 0
-        rest.append(block[cut + 1 :])
-        size += len(rest[-1])
-        if size > LONGEST:
-            raise InputError(name, None, f"a line of more than {LONGEST >> 20} MB", "no text file?")
-    if last := b"".join(rest):
-        yield [last]
 
 
 class Filter:

@@ -96,3 +96,11 @@ aliases = click.option(
     metavar="FILE",
     help="A table of pages seen (undust learn --aliases), asked before the rules.",
 )
+list_ = click.option(
+    "--list",
+    "list_path",
+    type=click.Path(),
+    metavar="LIST",
+    help="All URLs there are of the sites, one a line or as Parquet; it may be INPUT itself. Guarded rules ask it, and "
+    "are skipped without it.",
+)

@@ -27,6 +27,7 @@ from undust.likeness.seen import page_urls
 from undust.likeness.sizes import label_by_size
 from undust.rules import Rule, RuleBook, SiteRules, prove
 from undust.selection.greedy import Selection, confirm, select
+from undust.selection.guarded import add_guarded
 
 RISK = 0.001
 """Share of a site's distinct contents that its rules may lose, as judged."""
@@ -182,6 +183,8 @@ def learn_site(
         rules = [replace(r, status="likely", evidence=replace(r.evidence, level="size")) for r in rules]
         notes["advice"] = "judged by sizes alone: validate these rules by fetching (undust validate)"
     notes.update(_account(chosen))
+    if evidence == "content" and isinstance(learner, Auto):
+        rules = [*rules, *add_guarded(site, chosen, risk=risk, max_rules=DEPLOYABLE)]
     proof = prove(rules, list(site.urls), site.hosts)
     rejected = [*proof.removed, *chosen.rejected_rules()]
     return SiteRules(site.name, site.hosts, list(proof.rules), rejected, notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from undust.rules.rule import Condition
+from undust.rules.condition import Condition
 from undust.url import field_name, split_query
 
 

@@ -18,8 +18,8 @@ from undust.learners.parameter_rules import ParameterRules
 from undust.learners.redundancy import survivors
 from undust.likeness import Site
 from undust.rules import Evidence, Rule
+from undust.rules.condition import Condition
 from undust.rules.pattern import MAX_TEXT
-from undust.rules.rule import Condition
 
 START, END = 0, 1
 """Numbers of the tokens that begin and end a URL; a `^` or `$` within one has another."""

@@ -19,8 +19,8 @@ from undust.learners.key_rule import (
 )
 from undust.learners.key_table import Ints, conversion_named
 from undust.rules import Scope, escape
+from undust.rules.condition import Condition as Written
 from undust.rules.rule import Action
-from undust.rules.rule import Condition as Written
 from undust.url import common_type, split_key
 
 _TYPES = frozenset({"int", "hex", "uuid", "date", "session"})

@@ -12,7 +12,8 @@ from undust.learners.build_tree import MAYBE, REST, Node
 from undust.learners.node_rules import Candidate
 from undust.learners.sample import Operation, Sample
 from undust.rules import escape
-from undust.rules.rule import Action, Condition
+from undust.rules.condition import Condition
+from undust.rules.rule import Action
 from undust.url import (
     Key,
     common_type,

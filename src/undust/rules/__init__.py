@@ -8,6 +8,8 @@ from .book import RuleBook, SiteRules
 from .canonicalizer import Canonicalizer, Explanation
 from .compiled import CompiledRule, Trigger, compile_rule, trigger
 from .conflict import Conflict, Proof, conflicts, prove
+from .guard import Guard
+from .listed import Listed
 from .mutable import MutableUrl
 from .pattern import escape
 from .refinement import refined_by, refines, substitution_refines
@@ -20,6 +22,8 @@ __all__ = [
     "Conflict",
     "Evidence",
     "Explanation",
+    "Guard",
+    "Listed",
     "MutableUrl",
     "Proof",
     "Rule",

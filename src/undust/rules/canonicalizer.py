@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from undust.errors import UsageError
+from undust.errors import BookError, UsageError
 from undust.rules.aliases import AliasTable
 from undust.rules.beyond import Beyond, followed
 from undust.rules.book import RuleBook
 from undust.rules.columns import convert
 from undust.rules.compiled import compile_condition
 from undust.rules.conflict import refuse
+from undust.rules.directory import Directory
+from undust.rules.guarded import MOST_GUARDED, Guarded
+from undust.rules.listed import Listed
 from undust.rules.mutable import MutableUrl
 from undust.rules.program import Plan, Program
 from undust.rules.rule import Rule
@@ -42,7 +45,8 @@ class Explanation:
 
     The rule of a step is None where the RFC 3986 normal form changed the URL, or the table of aliases did: `looked_up`
     has the places of these steps, and by what the table knows. `trouble` says why rules that did fire were not
-    followed: they ran in a circle, or came to no end.
+    followed: they ran in a circle, or came to no end. `held` says which guarded rules were not, and what the list has
+    against it.
     """
 
     steps: tuple[Step, ...]
@@ -50,6 +54,7 @@ class Explanation:
     key: str
     trouble: str | None = None
     looked_up: Mapping[int, str] = field(default_factory=dict)
+    held: tuple[str, ...] = ()
 
     def named(self, place: int) -> str:
         """What made the step at this place, in words."""
@@ -66,8 +71,7 @@ class Explanation:
             lines += [f"  {before}", f"    {self.named(place)}", f"  {after}"]
         # What one step gives is what the next one takes: print it once.
         shown = [line for place, line in enumerate(lines) if place == 0 or line != lines[place - 1]]
-        if self.trouble:
-            shown.append(f"    {self.trouble}")
+        shown += [f"    {said}" for said in (self.trouble, *self.held) if said]
         shown.append(f"= {self.url}")
         if self.key != self.url:
             shown.append(f"key {self.key}")
@@ -106,6 +110,7 @@ class Canonicalizer:
     normal: whether the RFC 3986 normal form is a part of it.
     check: whether a book with rules that clash (see `undust.rules.conflict`) is refused.
     aliases: a table of URLs that were seen, which is asked before the rules.
+    listed: all URLs there are of the sites, for guarded rules (`docs/guarded.md`). Without it these are `skipped`.
 
     Examples
     --------
@@ -131,38 +136,41 @@ class Canonicalizer:
         *,
         check: bool = True,
         aliases: AliasTable | None = None,
+        listed: Iterable[str] | Listed | None = None,
     ) -> None:
         if level not in LEVELS:
             raise UsageError(f"unknown level {level!r}; known are {', '.join(LEVELS)}")
         self.book = book
         self.level = level
         self.normal = normal
-        self._hosts: dict[str, list[Rule]] = {}
-        self._domains: dict[str, list[Rule]] = {}
-        self._anywhere: list[Rule] | None = None
+        self._directory = Directory()
         self._programs: dict[tuple[str, ...], Program] = {}
         self._known: dict[tuple[str | None, str], Program | None] = {}
         self._places: dict[str, Place | None] = {}
         self.beyond = Beyond(self._many, aliases) if aliases is not None else None
+        under_guard = Directory()
+        guarded: list[Rule] = []
         for site in book.sites.values():
             rules = [rule for rule in site.rules if rule.status in LEVELS[level]]
             if check:
                 refuse(rules, site.hosts, site.name)
-            if site.name == "*":
-                self._anywhere = (self._anywhere or []) + rules
-            elif book.site_key == "domain":
-                self._domains.setdefault(site.name, []).extend(rules)
-            for host in site.hosts:
-                self._hosts.setdefault(host, []).extend(rules)
-            for rule in rules:
-                for host in rule.scope.hosts:
-                    self._hosts.setdefault(host, []).append(rule)
-                if rule.scope.domain is not None:
-                    self._domains.setdefault(rule.scope.domain, []).append(rule)
+            self._directory.add(site, [rule for rule in rules if rule.guard is None], book.site_key)
+            if asking := [rule for rule in rules if rule.guard is not None]:
+                if len(asking) > MOST_GUARDED:
+                    raise BookError(f"site {site.name} has more than {MOST_GUARDED} guarded rules")
+                under_guard.add(site, asking, book.site_key)
+                guarded += asking
+        self.skipped: tuple[Rule, ...] = tuple(guarded) if listed is None else ()
+        """Guarded rules that are not used, because no list was given."""
+        self.guarded: Guarded | None = None
+        if guarded and listed is not None:
+            self.guarded = Guarded(under_guard, self._unguarded, listed)
 
     def __reduce__(self) -> tuple[Any, ...]:
         aliases = self.beyond.aliases if self.beyond else None
-        return _again, (self.book, self.level, self.normal, aliases)
+        return _again, (
+            self.book, self.level, self.normal, aliases, self.guarded.listed if self.guarded else None
+        )  # fmt: skip
 
     # -- one URL ------------------------------------------------------------
 
@@ -181,17 +189,27 @@ class Canonicalizer:
         """Which rules fire, in order, and what each does."""
         steps: list[Step] = []
         looked_up: dict[int, str] = {}
-        if self.beyond is None:
-            settled = self.settle(url, steps)
-        else:
-            settled = self._led(url, steps, looked_up, self.beyond)
+        settled = self._step_by_step(url, steps, looked_up)
+        held: list[str] = []
+        if self.guarded is not None:
+            leaps, held = self.guarded.leaps(settled.url)
+            for rule, before, raw in leaps:
+                steps.append((rule, before, raw))
+                settled = self._step_by_step(raw, steps, looked_up)
+        if self.beyond is not None:
             self.beyond.looked_up += bool(looked_up)
         trouble = None
         if settled.cycle:
             trouble = "these rules run in a circle: the smallest of its URLs is taken"
         elif settled.endless:
             trouble = "these rules come to no end: none is applied"
-        return Explanation(tuple(steps), settled.url, self._key(settled.url), trouble, looked_up)
+        return Explanation(tuple(steps), settled.url, self._key(settled.url), trouble, looked_up, tuple(held))
+
+    def _step_by_step(self, url: str, steps: list[Step], looked_up: dict[int, str]) -> Settled:
+        """Rules and table, without guarded rules."""
+        if self.beyond is None:
+            return self.settle(url, steps)
+        return self._led(url, steps, looked_up, self.beyond)
 
     def _led(self, url: str, steps: list[Step], looked_up: dict[int, str], beyond: Beyond) -> Settled:
         """The same for a URL that the table may know: what `Beyond.many` does, step by step."""
@@ -388,18 +406,8 @@ class Canonicalizer:
         self._programs.clear()
 
     def _rules(self, host: str, port: str | None) -> list[Rule] | None:
-        known = [self._hosts[name] for name in (host, f"{host}:{port}") if name in self._hosts]
-        labels = host.split(".")
-        for start in range(max(0, len(labels) - 10), len(labels)):
-            domain = ".".join(labels[start:])
-            if domain in self._domains:
-                known.append(self._domains[domain])
-        if self._anywhere is not None:
-            known.append(self._anywhere)
-        if not known:
-            return None
-        rules = {rule.id: rule for some in known for rule in some if rule.scope.covers_host(host, port)}
-        return list(rules.values())
+        found = self._directory.find(host, port)
+        return None if found is None else [rule for _, rule in found]
 
     # -- many URLs ----------------------------------------------------------
 
@@ -414,6 +422,10 @@ class Canonicalizer:
         return convert(urls, self._canonical if emit == "url" else self._many_keys)
 
     def _canonical(self, urls: Iterable[Any]) -> list[str | None]:
+        made = self._unguarded(urls)
+        return made if self.guarded is None else self.guarded.many(made)
+
+    def _unguarded(self, urls: Iterable[Any]) -> list[str | None]:
         return self._many(urls) if self.beyond is None else self.beyond.many(urls)
 
     def _many_keys(self, urls: Iterable[Any]) -> list[str | None]:
@@ -588,9 +600,11 @@ class Canonicalizer:
             out[number] = end if isinstance(end, str) else self._odd(url, stuck)
 
 
-def _again(book: RuleBook, level: str, normal: bool, aliases: AliasTable | None) -> Canonicalizer:
+def _again(
+    book: RuleBook, level: str, normal: bool, aliases: AliasTable | None, listed: Listed | None
+) -> Canonicalizer:
     """The same canonicalizer in another process."""
-    return Canonicalizer(book, level, normal, aliases=aliases)
+    return Canonicalizer(book, level, normal, aliases=aliases, listed=listed)
 
 
 def _sift(fields: list[str], names: dict[str, bool | frozenset[str] | None]) -> list[str] | None:

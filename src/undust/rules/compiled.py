@@ -9,10 +9,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from undust.errors import BookError
+from undust.rules.condition import Condition
 from undust.rules.conversion import Growth
+from undust.rules.guard import Guard, group_names
 from undust.rules.mutable import MutableUrl, escape_chars, reader
 from undust.rules.pattern import MAX_TEXT, Template, escape, parse_key, parse_pattern, parse_template
-from undust.rules.rule import Condition, Rule, Scope
+from undust.rules.rule import Rule, Scope
 from undust.url import Key, host_labels, split_segment
 
 Test = Callable[[MutableUrl, dict[str, str]], bool]
@@ -107,7 +109,7 @@ def _machine(body: str) -> Machine:
     when, do = json.loads(body)
     rule = Rule(when=when, do=do)
     tests = tuple(compile_condition(key, value) for key, value in rule.when.items())
-    groups = _group_names(rule)
+    groups = group_names(rule.when)
     substitute = _compile_substitution(rule)
     edits = () if substitute else tuple(_compile_edits(rule, groups))
     if substitute:
@@ -254,11 +256,24 @@ def _runner(tests: tuple[Test, ...], edits: tuple[Edit, ...]) -> Callable[[Mutab
 def compile_rule(rule: Rule) -> CompiledRule:
     """Make a rule ready to run; BookError naming the rule and the field when it cannot be."""
     try:
+        if rule.guard is not None:
+            check_guard(rule, rule.guard)
         return CompiledRule(rule)
     except BookError as error:
         if error.rule is not None:
             raise
         raise BookError(error.why, rule=rule.id, field=error.field) from None
+
+
+def check_guard(rule: Rule, guard: Guard) -> None:
+    """BookError where a guard cannot be asked."""
+    guard.bound(group_names(rule.when))
+    for some in guard.absent:
+        for key, condition in some.items():
+            try:
+                compile_condition(key, condition)
+            except BookError as error:
+                raise BookError(error.why, field=f"guard.absent.{key}") from None
 
 
 class Needs(NamedTuple):
@@ -418,19 +433,6 @@ def literal_values(key: str, condition: Condition) -> tuple[str, ...] | None:
         literal = parse_pattern(condition, parse_key(key)).literal
         return None if literal is None else (literal,)
     return None
-
-
-def _group_names(rule: Rule) -> frozenset[str]:
-    names: list[str] = []
-    for key, condition in rule.when.items():
-        if key != "names" and isinstance(condition, str):
-            try:
-                names += [name for name in parse_pattern(condition, parse_key(key)).names if name]
-            except BookError as error:
-                raise BookError(error.why, field=error.field or f"when.{key}") from None
-    if len(names) != len(set(names)):
-        raise BookError("two conditions name the same group", field="when")
-    return frozenset(names)
 
 
 def compile_condition(text: str, condition: Condition) -> Test:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 from undust.errors import BookError
 from undust.rules.compiled import CompiledRule, compile_rule
+from undust.rules.condition import Condition
 from undust.rules.pattern import parse_key, parse_pattern
 from undust.rules.refinement import holds, sides
-from undust.rules.rule import Condition, Rule
+from undust.rules.rule import Rule
 
 if TYPE_CHECKING:
     from undust.rules.canonicalizer import Canonicalizer
@@ -55,10 +56,11 @@ def conflicts(rules: Iterable[Rule], hosts: Sequence[str] = ()) -> Iterator[Conf
     >>> [(c.url, sorted([c.one, c.other])) for c in conflicts(rules)]
     [('http://www.example.com/?s=x', ['http://www.example.com/?s=1', 'http://www.example.com/?s=2'])]
     """
-    by_key: dict[tuple[int, str], list[Rule]] = {}
+    by_key: dict[tuple[bool, int, str], list[Rule]] = {}
     for rule in {rule.id: rule for rule in rules}.values():
         for part in _parts(rule):
-            by_key.setdefault((rule.order, part), []).append(rule)
+            # Guarded rules come after all others: the two kinds do not meet.
+            by_key.setdefault((rule.guard is not None, rule.order, part), []).append(rule)
     tried: set[tuple[str, str]] = set()
     for some in by_key.values():
         if len(some) < 2:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from undust.rules.condition import Condition
 from undust.rules.pattern import parse_key, parse_pattern
-from undust.rules.rule import Condition, Rule, Scope
+from undust.rules.rule import Rule, Scope
 from undust.url import tokenize
 
 Tokens = tuple[str, ...]
@@ -69,13 +70,13 @@ def refines(fine: Rule, coarse: Rule) -> bool:
     """Whether `fine` is a special case of `coarse`: never wrongly True, sometimes wrongly False.
 
     For substitutions the exact test of SPEC 2.7. For key rules: the same rewrite, a scope within the other's,
-    and each condition of `coarse` implied by one of `fine`.
+    and each condition of `coarse` implied by one of `fine`. A guarded rule is refined by one under the same guard only.
 
     >>> drop, narrow = Rule(do={"query[sid]": None}), Rule(when={"path": "/a"}, do={"query[sid]": None})
     >>> refines(narrow, drop), refines(drop, narrow)
     (True, False)
     """
-    if not _scope_within(fine.scope, coarse.scope):
+    if not _scope_within(fine.scope, coarse.scope) or coarse.guard not in (None, fine.guard):
         return False
     if not all(_implied(key, condition, fine.when) for key, condition in coarse.when.items()):
         return False

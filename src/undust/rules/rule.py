@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from undust.errors import BookError
+from undust.rules.condition import Condition, describe_condition, one_form, plain, short
+from undust.rules.guard import Guard, group_names
 from undust.rules.pattern import parse_key, parse_pattern
 from undust.url import tokenize
 
 STATUSES = ("validated", "probable", "likely", "rejected", "disabled")
 EVIDENCE_LEVELS = ("url", "size", "digest", "sketch", "label", "fetched")
-_ORDINALS = {2: "second", 3: "third"}
-
-# null: absent | pattern | any of these literals | {"not": [...]}: present and none of these
-Condition: TypeAlias = str | tuple[str, ...] | Mapping[str, tuple[str, ...]] | None
 # null: drop | template | {"ignore": representative} | for `substitute`: {"from", "to", "start", "end"}
 Action: TypeAlias = str | Mapping[str, Any] | None
 
@@ -130,10 +128,11 @@ class Rule:
     examples: tuple[tuple[str, str], ...] = ()
     learned_at: str | None = None
     why: str | None = None  # why it was rejected
+    guard: Guard | None = None  # what the list of URLs must not hold; None: the rule asks the URL alone
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "when", {key: _condition(key, value) for key, value in sorted(self.when.items())})
+        put(self, "when", {key: one_form(key, value) for key, value in sorted(self.when.items())})
         put(self, "do", {key: _action(key, value) for key, value in sorted(self.do.items())})
         put(self, "source", tuple(self.source))
         put(self, "examples", tuple((u, v) for u, v in self.examples))
@@ -149,14 +148,15 @@ class Rule:
 
     @cached_property
     def id(self) -> str:
-        """12 hexadecimal digits that depend on scope, conditions and rewrite alone.
+        """12 hexadecimal digits that depend on scope, conditions, rewrite and guard alone.
 
         >>> Rule(do={"query[sid]": None}).id
         '22fa29ffe885'
         """
-        text = json.dumps(
-            [self.scope.to_dict(), plain(self.when), plain(self.do)], sort_keys=True, separators=(",", ":")
-        )
+        said = [self.scope.to_dict(), plain(self.when), plain(self.do)]
+        if self.guard is not None:
+            said.append(self.guard.to_dict())
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @cached_property
@@ -210,6 +210,8 @@ class Rule:
             "evidence": self.evidence.to_dict(),
             "examples": [list(pair) for pair in self.examples],
         }
+        if self.guard is not None:
+            out["guard"] = self.guard.to_dict()
         if self.learned_at is not None:
             out["learned_at"] = self.learned_at
         if self.why is not None:
@@ -230,6 +232,7 @@ class Rule:
             examples=tuple((u, v) for u, v in data.get("examples", ())),
             learned_at=data.get("learned_at"),
             why=data.get("why"),
+            guard=Guard.from_dict(data["guard"]) if "guard" in data else None,
         )
 
     def describe(self) -> str:
@@ -240,41 +243,11 @@ class Rule:
         """
         where = ", ".join(self.scope.hosts) or (f"*.{self.scope.domain}" if self.scope.domain else "*")
         where += self.scope.path or ""
-        tests = " and ".join(_describe_condition(key, condition) for key, condition in self.when.items())
+        tests = " and ".join(describe_condition(key, condition) for key, condition in self.when.items())
         does = ", ".join(_describe_action(key, action) for key, action in self.do.items())
+        if self.guard is not None:
+            does += f", {self.guard.describe(group_names(self.when))}"
         return f"{where}: when {tests}: {does}" if tests else f"{where}: {does}"
-
-
-def plain(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON form of `when` or `do`."""
-    return {
-        key: plain(value)
-        if isinstance(value, Mapping)
-        else list(value)
-        if isinstance(value, tuple)
-        else value
-        for key, value in mapping.items()
-    }
-
-
-def _condition(key: str, value: Any) -> Condition:
-    """Bring a condition to its one form: lists become sorted tuples, `{"present": true}` becomes `{}`."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Mapping):
-        if dict(value) == {"present": True}:
-            return "{:rest}" if key.startswith("path") else "{}"
-        if set(value) == {"not"} and isinstance(value["not"], Sequence) and not isinstance(value["not"], str):
-            return {"not": _literals(key, value["not"])}
-    elif isinstance(value, Sequence | set | frozenset):
-        return _literals(key, value)
-    raise BookError('a condition is null, a pattern, a list of texts, or {"not": [...]}', field=f"when.{key}")
-
-
-def _literals(key: str, values: Any) -> tuple[str, ...]:
-    if not all(isinstance(value, str) for value in values):
-        raise BookError("a list of alternatives holds texts only", field=f"when.{key}")
-    return tuple(sorted(set(values)))
 
 
 def _action(key: str, value: Any) -> Action:
@@ -315,28 +288,6 @@ def _weight(key: str, condition: Condition) -> tuple[int, int]:
     return 1, 0
 
 
-def _short(key: str) -> str:
-    """The key as one would say it: `id` for `query[id]`, `second id` for `query[id#2]`."""
-    known = parse_key(key)
-    if not known.name or not key.startswith("query["):
-        return key
-    if known.occurrence == 1:
-        return known.name
-    return f"{_ORDINALS.get(known.occurrence, f'{known.occurrence}th')} {known.name}"
-
-
-def _describe_condition(key: str, condition: Condition) -> str:
-    if key == "names":
-        return "the parameters are " + (", ".join(condition or ()) or "none")
-    if condition is None:
-        return f"no {_short(key)}"
-    if isinstance(condition, str):
-        return f"{_short(key)} is {condition}" if condition else f"{_short(key)} is empty"
-    if isinstance(condition, tuple):
-        return f"{_short(key)} is " + " or ".join(condition)
-    return f"{_short(key)} is not " + " or ".join(condition["not"])
-
-
 def _describe_action(key: str, action: Action) -> str:
     if key == "substitute" and isinstance(action, Mapping):
         before = "^" * action["start"] + action["from"] + "$" * action["end"]
@@ -344,7 +295,7 @@ def _describe_action(key: str, action: Action) -> str:
             f"replace {before} by {'^' * action['start'] + action['to'] + '$' * action['end'] or 'nothing'}"
         )
     if action is None:
-        return f"drop {_short(key)}"
+        return f"drop {short(key)}"
     if isinstance(action, str):
-        return f"set {_short(key)} to {action or 'nothing'}"
-    return f"ignore {_short(key)} ({action['ignore']})"
+        return f"set {short(key)} to {action or 'nothing'}"
+    return f"ignore {short(key)} ({action['ignore']})"

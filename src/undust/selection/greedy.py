@@ -40,6 +40,15 @@ class Selection:
     lost: float = 0.0  # contents, beyond what wrong labels alone would make of it
     view: View | None = None
     noise: float = 0.0  # share of the merges of rules beyond doubt that the labels deny
+    doubtful: dict[str, tuple[int, int, Rule]] = field(
+        default_factory=dict
+    )  # id -> true and wrong merges, rule
+
+    def doubt(self, t: Trial) -> None:
+        """Remember a proposal that merges much and is wrong now and then: a guard may tell when."""
+        merges, wrong = t.merges, int(t.bad.sum())
+        if wrong and merges > self.doubtful.get(t.rule.id, (0,))[0]:
+            self.doubtful[t.rule.id] = merges, wrong, t.rule
 
     def reject(self, t: Trial, why: str) -> None:
         """Remember a proposal that had something for it, and what was against it."""
@@ -99,6 +108,8 @@ def _tried(
             continue
         t = trial(rule, view)
         found = refine(t, bar) if t is not None and t.good.any() else []
+        if t is not None and t.merges >= PLAUSIBLE:
+            chosen.doubt(t)
         if not found:
             idle[rule.id] = votes
             if t is not None and t.merges >= PLAUSIBLE:
@@ -116,20 +127,22 @@ def confirm(site: Site, sampled: Selection, *, risk: float = 0.001, bar: Bar | N
     bar = (bar or Bar()).allowing(sampled.noise)
     view = View(site)
     budget = risk * view.clusters
-    chosen = Selection(rejected=dict(sampled.rejected), view=view, noise=sampled.noise)
+    chosen = Selection(
+        rejected=dict(sampled.rejected), view=view, noise=sampled.noise, doubtful=dict(sampled.doubtful)
+    )
     for rule in sampled.rules:
         t = trial(rule, view)
         if t is None or not t.merges:
             continue
         bad = int(t.bad.sum())
-        lost = _lost(t, chosen.noise)
+        lost = lost_by(t, chosen.noise)
         if bad > bar.impurity * (t.merges + bad) or (lost and chosen.lost + lost > budget):
             chosen.reject(t, f"held on a sample, not on the whole site: {_against(t)}")
             continue
         clusters = [len(np.unique(view.cluster[t.source[mask]])) for mask in (t.good, t.bad)]
         low = wilson_lower(clusters[0] + strength(rule), sum(clusters) + strength(rule))
-        seen = replace(_evidence(t, low), level=rule.evidence.level)
-        chosen.rules.append(replace(rule, evidence=seen, examples=_examples(t)))
+        seen = replace(evidence_of(t, low), level=rule.evidence.level)
+        chosen.rules.append(replace(rule, evidence=seen, examples=examples_of(t)))
         chosen.lost += lost
         view = view.rewritten(canonicalizer(site, chosen.rules).map)
     chosen.view = view
@@ -156,7 +169,7 @@ def noise_of(view: View) -> float:
     return bad / (good + bad) if good + bad >= 30 else 0.0
 
 
-def _lost(t: Trial, noise: float) -> float:
+def lost_by(t: Trial, noise: float) -> float:
     """Contents a rule would lose, beyond what wrong labels alone would make of its merges."""
     expected = noise * len(t.source)
     return max(0.0, t.lost - expected - 2 * sqrt(expected))
@@ -203,7 +216,7 @@ def _take(
         fresh = t.good & (merged[t.source] != merged[t.anchor])
         if fresh.sum() < 0.7 * t.merges or _clashes(c.rule, t, written, view.n):
             continue
-        lost = _lost(t, chosen.noise)
+        lost = lost_by(t, chosen.noise)
         if lost and chosen.lost + lost > budget:
             chosen.reject(t, f"would lose {t.lost} contents, over the budget of {budget:.1f}; {_against(t)}")
             continue
@@ -211,8 +224,8 @@ def _take(
             c.rule,
             order=len(chosen.rules),
             status="probable",
-            evidence=_evidence(t, c.precision_low),
-            examples=_examples(t),
+            evidence=evidence_of(t, c.precision_low),
+            examples=examples_of(t),
         )
         chosen.rules.append(rule)
         chosen.lost += lost
@@ -240,7 +253,7 @@ def _against(t: Trial) -> str:
     )
 
 
-def _examples(t: Trial, most: int = 3) -> tuple[tuple[str, str], ...]:
+def examples_of(t: Trial, most: int = 3) -> tuple[tuple[str, str], ...]:
     """True merges to look at: a URL and the one it falls together with."""
     events = np.flatnonzero(t.good)
     spread = events[np.linspace(0, len(events) - 1, min(most, len(events))).astype(int)]
@@ -310,7 +323,7 @@ def _unite(group: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         group = new
 
 
-def _evidence(t: Trial, precision_low: float) -> Evidence:
+def evidence_of(t: Trial, precision_low: float) -> Evidence:
     labels = t.view.site.labels
     level = (
         LEVELS[int(labels.level[t.view.representative[t.source]].max(initial=0))]

@@ -116,6 +116,11 @@ def trial(rule: Rule, view: View) -> Trial | None:
         if new is not None and new != view.urls[i]:
             rows.append(i)
             after.append(new)
+    return outcome(rule, view, rows, after)
+
+
+def outcome(rule: Rule, view: View, rows: list[int], after: list[str]) -> Trial | None:
+    """What comes of it when these forms become others; None when none does."""
     if not rows:
         return None
     changed = np.zeros(view.n, bool)

@@ -1,0 +1,118 @@
+"""What a list of URLs says to guarded rules: kept so that each question is one look-up, in memory linear in the list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+from typing import NamedTuple
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+Values = tuple[str, ...]
+
+ENOUGH = 2
+"""Pages of a thing that are remembered: with two different ones there is another page, whichever is asked about."""
+
+OFTEN = 0.5
+"""Share of the things that go on after a number of which this number must be a page to be the first one."""
+
+
+@dataclass(slots=True)
+class Thing:
+    """One thing (a topic, a gallery): what the list holds of it."""
+
+    pages: list[str] = field(default_factory=list)  # path and query of its first different pages
+    numbers: set[int] = field(default_factory=set)
+
+    def add(self, page: str, number: int | None) -> None:
+        if len(self.pages) < ENOUGH and page not in self.pages:
+            self.pages.append(page)
+        if number is not None:
+            self.numbers.add(number)
+
+    def other(self, page: str) -> str | None:
+        """A page that is not this one."""
+        return next((one for one in self.pages if one != page), None)
+
+
+@dataclass(slots=True)
+class Told:
+    """What the list says to one guarded rule on one site."""
+
+    things: dict[Values, Thing] = field(default_factory=dict)
+    several: int = 0
+    """Things the rule is about that show another page: it is kept from those."""
+    between: float | None = None
+    """Mean share of the numbered pages up to the last one that is listed; None: nothing to tell it by."""
+
+    def finish(self, leads: dict[Values, str]) -> None:
+        """Count, when all URLs were seen; `leads`: where the rule would lead each thing's URLs."""
+        self.several = sum(
+            values in self.things and self.things[values].other(page) is not None
+            for values, page in leads.items()
+        )
+        self.between = between([thing.numbers for thing in self.things.values() if thing.numbers])
+        for thing in self.things.values():
+            thing.numbers.clear()
+
+
+class Listed(NamedTuple):
+    """A list of URLs as the guarded rules of one book see it; `Canonicalizer(book, listed=urls)` makes it."""
+
+    rules: dict[tuple[str, str], Told]  # by site and id of the rule
+    forms: NDArray[np.uint64]  # hashes of the canonical URLs
+    urls: int
+
+    def holds(self, url: str) -> bool:
+        """Whether a canonical URL is in the list."""
+        at = int(np.searchsorted(self.forms, hashed(url)))
+        return at < len(self.forms) and int(self.forms[at]) == hashed(url)
+
+
+def hashed(url: str) -> int:
+    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "surrogatepass"))
+
+
+def gathered(forms: Iterable[int]) -> NDArray[np.uint64]:
+    """Hashes in order, each once."""
+    return np.unique(np.fromiter(forms, np.uint64))
+
+
+def between(things: Sequence[set[int]]) -> float | None:
+    """Of things whose pages are numbered, the mean share of the pages up to each one's last that are there.
+
+    What the first number is, and what lies between two pages, is told by the numbers themselves. A complete list
+    has all of them; one with gaps has lost other pages as well. None where no thing goes on after the first page.
+
+    >>> between([{0, 15, 30}, {0, 15}, {0}])
+    1.0
+    >>> between([{0, 30}, {15}, {0, 15, 30, 45}, {0, 15}])
+    0.625
+    >>> between([{2, 3, 4}, {2, 3}, {2}, {1, 2}])
+    1.0
+    >>> between([{15}, {15}]) is None
+    True
+    """
+    often = Counter(number for numbers in things for number in numbers)
+    known = [number for number, n in often.items() if number and n > 1] or list(often)
+    step = gcd(*known) or 1
+    last = [max(numbers) for numbers in things]
+    after = sorted(last)
+    first = min(often, default=0)
+    for number in sorted(n for n in often if n % step == 0)[:100]:
+        going_on = len(after) - int(np.searchsorted(after, number, side="right"))
+        there = sum(number in numbers and end > number for numbers, end in zip(things, last, strict=True))
+        if going_on and there >= OFTEN * going_on:
+            first = number
+            break
+    shares = []
+    for numbers, end in zip(things, last, strict=True):
+        if end > first:
+            wanted = -((first - end) // step)
+            there = sum(first <= n < end and (n - first) % step == 0 for n in numbers)
+            shares.append(there / wanted)
+    return sum(shares) / len(shares) if shares else None
