@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import aliases, console, level, max_bad_ratio, rejects, rules, too_many_bad
+from undust.cli.console import aliases, console, level, list_, max_bad_ratio, rejects, rules, too_many_bad
 
 if TYPE_CHECKING:
     from undust.measures import Evaluation
@@ -21,6 +21,7 @@ SITES_SHOWN = 20
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(allow_dash=True))
 @level
 @aliases
+@list_
 @click.option(
     "--truth",
     type=click.Path(exists=True, dir_okay=False),
@@ -37,6 +38,7 @@ def command(
     inputs: tuple[str, ...],
     level: str,
     aliases_path: str | None,
+    list_path: str | None,
     truth: str | None,
     as_json: bool,
     format_: str | None,
@@ -51,6 +53,7 @@ def command(
     redirects. Soft pages (errors, logins, empty results) are set apart.
     """
     from undust import crawl, likeness
+    from undust.cli.lists import listed
     from undust.measures import Truth, evaluate
     from undust.rules import AliasTable, RuleBook
 
@@ -65,13 +68,24 @@ def command(
         sketcher=likeness.sketcher,
         sketch_kind=likeness.sketch_kind(),
     )
-    result = evaluate(book, read, truth=Truth.load(truth) if truth else None, level=level, aliases=table)
+    result = evaluate(
+        book,
+        read,
+        truth=Truth.load(truth) if truth else None,
+        level=level,
+        listed=listed(list_path) if list_path else None,
+        aliases=table,
+    )
     if as_json:
         click.echo(json.dumps(result.to_dict(), indent=2))
     else:
         for line in readable(result):
             click.echo(line)
     console.bad_lines(read.stats.first_bad, read.stats.bad)
+    if result.skipped:
+        console.note(
+            f"{result.skipped} guarded rules skipped: what else is listed is not known (give --list)"
+        )
     console.summary(
         in_=read.n,
         out=result.forms,
@@ -83,6 +97,7 @@ def command(
             if result.set.all.urls
             else {}
         ),
+        **({"skipped": result.skipped} if result.skipped else {}),
     )
     return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
 
@@ -184,3 +199,15 @@ def _figures(result: Evaluation) -> Iterator[str]:
             row("changed URLs", *(m.changed for m in measured)),
         ],
     )
+    if len(result.steps) > 1:
+        yield ""
+        yield "What saves it, soft pages apart (each line on top of the one before):"
+        before, rows = 0, []
+        for name, m in result.steps.items():
+            saved = m.urls - m.keys
+            more = saved - before
+            rows.append(
+                [name, more, percent(more / m.urls) if m.urls else "-", m.true_merges, m.wrong_merges, m.lost]
+            )
+            before = saved
+        yield from table(["", "URLs saved", "reduction %", "true merges", "wrong merges", "lost"], rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import aliases, console, level, rules
+from undust.cli.console import aliases, console, level, list_, rules
 
 if TYPE_CHECKING:
     from undust.rules import Explanation, Rule
@@ -20,15 +20,23 @@ if TYPE_CHECKING:
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @level
 @aliases
+@list_
 @click.option("--json", "as_json", is_flag=True, help="One JSON record a URL.")
 def command(
-    rules_path: str, urls: tuple[str, ...], level: str, aliases_path: str | None, as_json: bool
+    rules_path: str,
+    urls: tuple[str, ...],
+    level: str,
+    aliases_path: str | None,
+    list_path: str | None,
+    as_json: bool,
 ) -> None:
     """Show, step by step, which rules rewrite a URL and the evidence for each. `-` reads URLs from stdin."""
+    from undust.cli.lists import listed, tell
     from undust.rules import AliasTable, Canonicalizer, RuleBook
 
     aliases = AliasTable.load(aliases_path) if aliases_path else None
-    canon = Canonicalizer(RuleBook.load(rules_path), level=level, aliases=aliases)
+    every = listed(list_path) if list_path else None
+    canon = Canonicalizer(RuleBook.load(rules_path), level=level, aliases=aliases, listed=every)
     seen = merged = 0
     fired: set[str] = set()
     for url in _urls(urls):
@@ -37,7 +45,7 @@ def command(
         seen += 1
         merged += why.url != url
         fired |= {rule.id for rule, _, _ in why.steps if rule}
-    console.summary(in_=seen, out=seen, merged=merged, rules=len(fired), bad=0)
+    console.summary(in_=seen, out=seen, merged=merged, rules=len(fired), bad=0, **tell(canon))
 
 
 def _urls(given: tuple[str, ...]) -> Iterator[str]:
@@ -56,7 +64,8 @@ def record(url: str, why: Explanation) -> dict[str, Any]:
     ]
     for place, via in why.looked_up.items():
         steps[place]["alias"] = via
-    return {"url": url, "canonical": why.url, "key": why.key, "steps": steps}
+    held = {"held": list(why.held)} if why.held else {}
+    return {"url": url, "canonical": why.url, "key": why.key, "steps": steps, **held}
 
 
 def readable(url: str, why: Explanation) -> Iterator[str]:
@@ -71,6 +80,8 @@ def readable(url: str, why: Explanation) -> Iterator[str]:
             yield f"  {rule.id} {click.style(rule.status, fg='green')}  {rule.describe()}"
             yield f"    {evidence(rule)}"
         yield f"  = {after}"
+    for said in why.held:
+        yield f"  {said}"
     if why.key != why.url:
         yield f"  key {why.key}"
 

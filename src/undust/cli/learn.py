@@ -125,12 +125,18 @@ def command(
         if _is_file(path) and not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
             raise UndustError(f"{path}: cannot be written: no such directory, or not yours")
     method = create(learner, _settings(settings))
-    figures: dict[str, Any] = {"sites": 0, "rules": 0, "merged": 0, "failed": 0}
+    figures: dict[str, Any] = {"sites": 0, "rules": 0, "merged": 0, "guarded": 0, "failed": 0}
 
     def on_site(learned: SiteRules) -> None:
         figures["sites"] += 1
         figures["rules"] += len(learned.rules)
-        figures["merged"] += sum((r.evidence.pairs or 0) - (r.evidence.false or 0) for r in learned.rules)
+        # What rules merge only under a guard is no merge for who has no list: it is never added to the others.
+        for name, guarded in (("merged", False), ("guarded", True)):
+            figures[name] += sum(
+                (r.evidence.pairs or 0) - (r.evidence.false or 0)
+                for r in learned.rules
+                if (r.guard is not None) == guarded
+            )
         figures["failed"] += "failed" in learned.notes
         for line in _lines(learned):
             console.note(line)
@@ -178,7 +184,7 @@ def command(
         merged=figures["merged"],
         rules=len(book),
         bad=figures["bad"],
-        **{name: figures[name] for name in ("aliases", "failed") if figures.get(name) or name in read},
+        **{n: figures[n] for n in ("guarded", "aliases", "failed") if figures.get(n) or n in read},
     )
     in_part = figures["failed"] or too_many_bad(figures["bad"], figures["lines"], max_bad_ratio)
     return 3 if in_part else 0

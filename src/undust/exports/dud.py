@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from undust.exports.target import Cannot, Export, NotExpressible, Placed, as_drop, placed
+from undust.exports.target import Cannot, Export, NotExpressible, Placed, as_drop, ask_nobody, placed
 from undust.rules import Rule, RuleBook
 
 CAVEAT = "paths and hosts are matched regardless of case there; URLs with a port are left alone"
@@ -34,6 +34,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     for place in placed(book, level):
         rule = place.rule
         try:
+            ask_nobody(rule)
             if any(":" in host for host in place.hosts):
                 raise Cannot("it never matches a host with a port")
             if place.domain is not None and rule.scope.path:

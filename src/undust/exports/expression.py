@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from undust.exports.target import Cannot, Placed
+from undust.exports.target import Cannot, Placed, ask_nobody
 from undust.rules import MutableUrl, Rule, compile_rule
 from undust.rules.compiled import compile_condition
 from undust.rules.pattern import Pattern, Template, parse_key, parse_pattern, parse_template
@@ -87,6 +87,7 @@ def rewrites(place: Placed) -> list[Rewrite]:
     'http://example.com/?title=Dust'
     """
     rule = place.rule
+    ask_nobody(rule)
     if "substitute" in rule.do:
         return [_substitution(place, rule.do["substitute"])]
     for key in (*rule.when, *rule.do):

@@ -81,6 +81,12 @@ def _place(rule: Rule, name: str, site: SiteRules, site_key: str) -> Placed:
     return Placed(rule, domain=name) if site_key == "domain" else Placed(rule, site.hosts)
 
 
+def ask_nobody(rule: Rule) -> None:
+    """Cannot, if the rule asks the list of URLs: no other tool has it at hand."""
+    if rule.guard is not None:
+        raise Cannot("it asks the list of URLs, which only undust has at hand (--list)")
+
+
 def as_drop(rule: Rule) -> Drop:
     """`rule` as a drop of parameters, with a path as its only condition (and one value, at most).
 
@@ -90,6 +96,7 @@ def as_drop(rule: Rule) -> Drop:
     Traceback (most recent call last):
     undust.exports.target.Cannot: it can only drop parameters
     """
+    ask_nobody(rule)
     names = []
     for key, action in rule.do.items():
         if action is not None or not key.startswith("query[") or _occurrence(key):

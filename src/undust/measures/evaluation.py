@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,6 +120,11 @@ class Evaluation:
     """What was measured on."""
     canonical: tuple[str, ...] = field(default=(), repr=False)
     """The canonical URLs of those URLs, in their order."""
+    steps: dict[str, Measures] = field(default_factory=dict, compare=False)
+    """Soft pages apart: the rules by themselves, then with the guarded ones, then with the table of aliases, as far as
+    there are any. The last one is the set."""
+    skipped: int = 0
+    """Guarded rules that were not used, because no list was given."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -153,6 +158,8 @@ class Evaluation:
             "reduction_per_rule": self.reduction_per_rule,
             "urls": {"seen": self.seen, "forms": self.forms, "unknown": self.unknown},
             "sizes": {"compared": self.sized, "meet": self.same_size},
+            "steps": {name: measures.to_dict() for name, measures in self.steps.items()},
+            "skipped": self.skipped,
         }
 
 
@@ -163,9 +170,13 @@ def evaluate(
     truth: Truth | None = None,
     level: str = "probable",
     host: str | None = None,
+    listed: Iterable[str] | None = None,
     aliases: AliasTable | None = None,
 ) -> Evaluation:
     """Measure a rule book on pages; anything `undust.read` takes will do.
+
+    `listed` are all URLs there are of the sites, for guarded rules, and `aliases` a table of pages seen: what they
+    save is told apart from what the rules do by themselves (`steps`).
 
     What the pages show is taken from `truth` if given, else from their own `cluster` column, else from their
     digests, texts, canonical links and redirects. Measure on pages the rules were not learned from
@@ -181,7 +192,8 @@ def evaluate(
         crawl = read(crawl, host=host, sketcher=sketcher, sketch_kind=sketch_kind())
     site_key: Any = book.site_key
     on = known(crawl.pages, truth, site_key)
-    canon = Canonicalizer(book, level=level, aliases=aliases)
+    listed = None if listed is None else list(listed)
+    canon = Canonicalizer(book, level=level, listed=listed, aliases=aliases)
     urls = list(on.truth.urls)
     canonical = canon.map(urls)
     every = canon.map(page_urls(crawl.pages))
@@ -189,7 +201,7 @@ def evaluate(
     return Evaluation(
         set=spread(on, canonical),
         sites=by_site(on, canonical),
-        rules=tuple(_rules(book, level, on, canon, canonical)),
+        rules=tuple(_rules(book, level, on, canon, canonical, listed)),
         unknown=on.unknown,
         seen=crawl.n,
         forms=len(set(every)),
@@ -197,7 +209,34 @@ def evaluate(
         same_size=same_size,
         on=on,
         canonical=tuple(canonical),
+        steps=dict(_steps(book, level, on, canon, canonical, listed)),
+        skipped=len(canon.skipped),
     )
+
+
+def _steps(
+    book: RuleBook,
+    level: str,
+    on: Known,
+    canon: Canonicalizer,
+    canonical: Sequence[str],
+    listed: list[str] | None,
+) -> Iterator[tuple[str, Measures]]:
+    """What rules, guarded rules and table save, each on top of the ones before."""
+    urls = list(on.truth.urls)
+    rows = np.flatnonzero(~on.truth.soft)
+
+    def hard(made: Sequence[str]) -> Measures:
+        key, changed = _coded(on, made)
+        return measure(key[rows], on.truth.cluster[rows], changed=changed[rows], resemblance=_among(on, rows))
+
+    tabled, guarded = canon.beyond is not None, canon.guarded is not None
+    yield "rules", hard(Canonicalizer(book, level=level).map(urls) if tabled or guarded else canonical)
+    if guarded:
+        made = Canonicalizer(book, level=level, listed=listed).map(urls) if tabled else canonical
+        yield "guarded rules", hard(made)
+    if tabled:
+        yield "table of aliases", hard(canonical)
 
 
 def _sizes(pages: pa.Table, canonical: Sequence[str]) -> tuple[int, int]:
@@ -265,7 +304,12 @@ def lowest_third(importance: Floats) -> Bools:
 
 
 def _rules(
-    book: RuleBook, level: str, on: Known, canon: Canonicalizer, canonical: Sequence[str]
+    book: RuleBook,
+    level: str,
+    on: Known,
+    canon: Canonicalizer,
+    canonical: Sequence[str],
+    listed: list[str] | None,
 ) -> list[RuleMeasures]:
     # Sites may have the same rule: what fired is counted host by host.
     fired: Counter[tuple[str, str]] = Counter()
@@ -289,7 +333,8 @@ def _rules(
             rows = np.array([row for host in hosts for row in by_host[host]], np.int64)
             forms, cluster = [urls[row] for row in rows.tolist()], on.truth.cluster[hard[rows]]
             alone = RuleBook({site.name: SiteRules(site.name, site.hosts, [rule])}, book.site_key)
-            after = Canonicalizer(alone, level=level).map(forms)
+            asked = listed if rule.guard is not None else None
+            after = Canonicalizer(alone, level=level, listed=asked).map(forms)
             covered = np.array([a != b for a, b in zip(forms, after, strict=True)], bool)
             target = np.array([content.get(url, -1) for url in after], np.int64)[covered]
             true = int((target == cluster[covered]).sum())

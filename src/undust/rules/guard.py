@@ -22,8 +22,9 @@ class Guard:
 
     `absent`: conditions like those of a rule, of *other pages of the same thing*. The groups they have in common with
     the rule's own conditions say what the thing is. `entities`: at least so many things must show another page in
-    the list. `between`: of the numbered pages up to the last one of each thing, this share must be listed; the
-    numbers are what the first `int` group that the rule's conditions do not have stands for.
+    the list. `between`: of the pages before the last one of each of these things this share must be listed: the one
+    the rule leads to, and the numbered ones. The numbers are what the first `int` group stands for that the rule's own
+    conditions do not have.
 
     >>> guard = Guard(({"path": "/topic,{t:int}.{page:int}.html"},), entities=5, between=0.95)
     >>> Guard.from_dict(guard.to_dict()) == guard

@@ -1,4 +1,4 @@
-"""Guarded rules at work: they come after all others, and each is followed only where the list has nothing against it."""
+"""Guarded rules at work: they come after all others, each followed only where the list has nothing against it."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class Guarded:
     def _read(self, urls: Iterable[str]) -> Listed:
         """One pass over the list."""
         told: dict[tuple[str, str], Told] = {}
-        leads: dict[tuple[str, str], dict[Values, str]] = {}
+        leads: dict[tuple[str, str], dict[Values, str]] = {}  # where the first URL of a thing would go
         forms: set[int] = set()
         seen = 0
         source = iter(urls)
@@ -217,12 +217,13 @@ class Guarded:
                     texts.append(lead.raw)
             for (ready, thing, number), to in zip(shown, self.settle(texts), strict=True):
                 if number == -1:
-                    leads.setdefault(ready.key, {}).setdefault(thing, _page(to or ""))
+                    leads.setdefault(ready.key, {}).setdefault(thing, to or "")
                 else:
                     things = told.setdefault(ready.key, Told()).things
                     things.setdefault(thing, Thing()).add(_page(to or ""), number)
         for key in {*told, *leads}:
-            told.setdefault(key, Told()).finish(leads.get(key, {}))
+            led_to = leads.get(key, {}).items()
+            told.setdefault(key, Told()).finish({v: (_page(to), hashed(to) in forms) for v, to in led_to})
         return Listed(told, gathered(forms), seen)
 
     # -- which rules ---------------------------------------------------------

@@ -1,9 +1,10 @@
-"""What a list of URLs says to guarded rules: kept so that each question is one look-up, in memory linear in the list."""
+"""What a list of URLs says to guarded rules, so that each question is one look-up; in memory linear in the list."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 from typing import NamedTuple
@@ -49,13 +50,16 @@ class Told:
     between: float | None = None
     """Mean share of the numbered pages up to the last one that is listed; None: nothing to tell it by."""
 
-    def finish(self, leads: dict[Values, str]) -> None:
-        """Count, when all URLs were seen; `leads`: where the rule would lead each thing's URLs."""
-        self.several = sum(
-            values in self.things and self.things[values].other(page) is not None
-            for values, page in leads.items()
-        )
-        self.between = between([thing.numbers for thing in self.things.values() if thing.numbers])
+    def finish(self, leads: Mapping[Values, tuple[str, bool]]) -> None:
+        """Count, when all URLs were seen; `leads`: where the rule would lead a thing's URLs, and if that is listed."""
+        shown = []
+        for values, thing in self.things.items():
+            first: bool | None = None
+            if values in leads and thing.other(leads[values][0]) is not None:
+                self.several += 1
+                first = leads[values][1]
+            shown.append((thing.numbers, first))
+        self.between = between(shown)
         for thing in self.things.values():
             thing.numbers.clear()
 
@@ -82,37 +86,39 @@ def gathered(forms: Iterable[int]) -> NDArray[np.uint64]:
     return np.unique(np.fromiter(forms, np.uint64))
 
 
-def between(things: Sequence[set[int]]) -> float | None:
-    """Of things whose pages are numbered, the mean share of the pages up to each one's last that are there.
+def between(things: Sequence[tuple[set[int], bool | None]]) -> float | None:
+    """Of things that show further pages, the mean share of the pages before each one's last that are listed.
 
-    What the first number is, and what lies between two pages, is told by the numbers themselves. A complete list
-    has all of them; one with gaps has lost other pages as well. None where no thing goes on after the first page.
+    Of each thing: the numbers of its pages, and whether the page that the rule leads to is listed (None: it shows no
+    other). What the first number is and what lies between two pages is told by the numbers themselves. A complete
+    list has all of them; one with gaps has lost other pages as well. None where nothing tells.
 
-    >>> between([{0, 15, 30}, {0, 15}, {0}])
+    >>> between([({0, 15, 30}, True), ({0, 15}, True), ({0}, None)])
     1.0
-    >>> between([{0, 30}, {15}, {0, 15, 30, 45}, {0, 15}])
+    >>> between([({0, 30}, None), ({15}, None), ({0, 15, 30, 45}, None), ({0, 15}, None)])
     0.625
-    >>> between([{2, 3, 4}, {2, 3}, {2}, {1, 2}])
-    1.0
-    >>> between([{15}, {15}]) is None
+    >>> between([({2, 3, 4}, True), ({2, 3}, False), ({1, 2}, True)])
+    0.8333333333333334
+    >>> between([({15}, None), ({15}, None)]) is None
     True
     """
-    often = Counter(number for numbers in things for number in numbers)
+    numbered = [numbers for numbers, _ in things if numbers]
+    often = Counter(number for numbers in numbered for number in numbers)
     known = [number for number, n in often.items() if number and n > 1] or list(often)
     step = gcd(*known) or 1
-    last = [max(numbers) for numbers in things]
-    after = sorted(last)
+    after = sorted(map(max, numbered))
     first = min(often, default=0)
     for number in sorted(n for n in often if n % step == 0)[:100]:
-        going_on = len(after) - int(np.searchsorted(after, number, side="right"))
-        there = sum(number in numbers and end > number for numbers, end in zip(things, last, strict=True))
+        going_on = len(after) - bisect_right(after, number)
+        there = sum(number in numbers and max(numbers) > number for numbers in numbered)
         if going_on and there >= OFTEN * going_on:
             first = number
             break
     shares = []
-    for numbers, end in zip(things, last, strict=True):
-        if end > first:
-            wanted = -((first - end) // step)
+    for numbers, base in things:
+        end = max(numbers, default=first)
+        wanted = max(0, -((first - end) // step)) + (base is not None)
+        if wanted:
             there = sum(first <= n < end and (n - first) % step == 0 for n in numbers)
-            shares.append(there / wanted)
+            shares.append((there + bool(base)) / wanted)
     return sum(shares) / len(shares) if shares else None

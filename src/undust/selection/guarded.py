@@ -19,7 +19,6 @@ from undust.rules import Canonicalizer, Guard, Rule, RuleBook, SiteRules
 from undust.rules.compiled import compile_condition
 from undust.rules.condition import Condition
 from undust.rules.guard import group_names
-from undust.rules.guarded import numbering
 from undust.rules.mutable import MutableUrl
 from undust.rules.pattern import parse_key, parse_pattern, parse_template
 from undust.selection.bounds import wilson_lower
@@ -46,6 +45,7 @@ class Family:
 
     absent: Mapping[str, Condition]
     blocked: Bools
+    numbered: bool
 
 
 def add_guarded(site: Site, chosen: Selection, *, risk: float = 0.001, max_rules: int = 30) -> list[Rule]:
@@ -135,8 +135,7 @@ def _judged(rule: Rule, view: View, chosen: Selection) -> Judged | None:
         return None
     if wrong > IMPURITY * (done.merges + wrong) or int(done.near.sum()) > 0.05 * done.merges:
         return None
-    numbered = numbering(guard, group_names(rule.when)) is not None
-    needs = Guard(guard.absent, entities=ENTITIES, between=BETWEEN if numbered else 0.0)
+    needs = Guard(guard.absent, entities=ENTITIES, between=BETWEEN)
     return Judged(replace(done, rule=replace(rule, guard=needs)), low)
 
 
@@ -160,12 +159,12 @@ def _pick(families: Sequence[Family], good: Bools, bad: Bools) -> list[int]:
     left = np.ones(len(good), bool)
     while len(picked) < FAMILIES:
         gains = [
-            (int((bad & left & f.blocked).sum()) - 0.5 * int((good & left & f.blocked).sum()), -i)
+            (int((bad & left & f.blocked).sum()) - 0.5 * int((good & left & f.blocked).sum()), f.numbered, -i)
             for i, f in enumerate(families)
         ]
         if not gains or max(gains)[0] <= 0:
             break
-        best = -max(gains)[1]
+        best = -max(gains)[2]
         picked.append(best)
         left &= ~families[best].blocked
     return picked
@@ -243,12 +242,15 @@ def _steady(rule: Rule, t: Trial, right: Ints, most: int = 2) -> list[str]:
 
 
 def _named(shape: str) -> str:
-    """A path's shape with a name for its first group.
+    """A path's shape with names for its groups.
 
     >>> _named("/t/{}/p{:int}.html")
-    '/t/{a}/p{:int}.html'
+    '/t/{a}/p{b:int}.html'
     """
-    return re.sub(r"(?<!\{)\{(:\w+)?\}(?!\})", lambda m: "{a" + (m.group(1) or "") + "}", shape, count=1)
+    names = iter("abcdefgh")
+    return re.sub(
+        r"(?<!\{)\{(:\w+)?\}(?!\})", lambda m: "{" + next(names, "") + (m.group(1) or "") + "}", shape
+    )
 
 
 def _plain_groups(rule: Rule, t: Trial) -> Rule:
@@ -271,7 +273,7 @@ def _plain_groups(rule: Rule, t: Trial) -> Rule:
             (constant[group.name],) = seen
             text += escape(constant[group.name])
         else:
-            text += "{" + group.name + (f":{group.type}" if group.type != "any" else "") + "}"
+            text += _group(group.name, group.type)
         text += escape(literal)
     if not constant:
         return rule
@@ -298,22 +300,32 @@ def _families(t: Trial) -> Iterator[Family]:
     own = _things(view, t.rows.tolist(), rule.when, bound)
     to = dict(zip(t.rows.tolist(), t.after, strict=True))
     for absent, rows in _kinds(t):
-        common = tuple(name for name in bound if name in group_names(absent))
+        names = group_names(absent)
+        common = tuple(name for name in bound if name in names)
         if not common:
             continue
         pages: dict[tuple[str, ...], set[str]] = {}
-        for row, thing in _things(view, rows, absent, common).items():
+        numbers: dict[tuple[str, ...], set[str]] = {}
+        told = (*common, "page") if "page" in names else common
+        for row, values in _things(view, rows, absent, told).items():
+            thing = values[: len(common)]
             some = pages.setdefault(thing, set())
             if len(some) < 2:
                 some.add(_page(to.get(row, view.urls[row])))
+            numbers.setdefault(thing, set()).update(values[len(common) :])
         place = [bound.index(name) for name in common]
         blocked = np.zeros(len(t.source), bool)
         for e, row in enumerate(t.source.tolist()):
             if row in own and row in to:
-                thing = tuple(own[row][i] for i in place)
-                blocked[e] = bool(pages.get(thing, set()) - {_page(to[row])})
+                blocked[e] = bool(pages.get(tuple(own[row][i] for i in place), set()) - {_page(to[row])})
         if blocked.any():
-            yield Family(absent, blocked)
+            # What is the same on all pages of a thing does not number them.
+            numbered = any(len(some) > 1 for some in numbers.values())
+            yield Family(absent if numbered else _unnumbered(absent), blocked, numbered)
+
+
+def _unnumbered(absent: Mapping[str, Condition]) -> dict[str, Condition]:
+    return {k: c.replace("{page:int}", "{:int}") if isinstance(c, str) else c for k, c in absent.items()}
 
 
 def _page(url: str) -> str:
@@ -345,29 +357,29 @@ def _kinds(t: Trial) -> Iterator[tuple[dict[str, Condition], list[int]]]:
     params = {
         k: c
         for k, c in rule.when.items()
-        if k.startswith("query[") and isinstance(c, str) and group_names({k: c})
+        if k.startswith("query[") and k not in rule.do and isinstance(c, str) and group_names({k: c})
     }
-    params = {k: c for k, c in params.items() if k not in rule.do}
-    # The number in the path that says which thing it is, in another build of path.
-    for s, n in sorted(enumerate(np.bincount(codes, minlength=len(shapes)).tolist()), key=lambda x: -x[1])[
-        :SHAPES
-    ]:
-        if n < 2:
-            continue
+    # The path that says which thing it is, and goes on differently.
+    builds: dict[str, list[int]] = {}
+    sizes = np.bincount(codes, minlength=len(shapes))
+    for shape in np.argsort(-sizes, kind="stable")[:SHAPES].tolist():
         for pattern in dict.fromkeys((path, there)):
-            same = _same_start(pattern, shapes[s])
+            same = _same_start(pattern, shapes[shape])
             if same is not None and same != path:
-                yield {"path": same, **params}, np.flatnonzero(codes == s).tolist()
+                builds.setdefault(same, []).extend(np.flatnonzero(codes == shape).tolist())
                 break
+    for same, rows in builds.items():
+        if len(rows) > 1:
+            yield {"path": same, **params}, rows
     # The same path with a parameter that numbers pages.
     written = {k for k, v in rule.do.items() if v is None}
     rows_of: dict[str, list[int]] = {}
-    pattern = parse_pattern(there, parse_key("path"))
+    there_is = parse_pattern(there, parse_key("path")).match
     for name, have in view.values.items():
         key = f"query[{name}]"
         if not name or "]" in name or "#" in name or key in written or key in params or len(have) < 2:
             continue
-        rows = [row for row in have if pattern.match(view.parts[row][1]) is not None]
+        rows = [row for row in have if there_is(view.parts[row][1]) is not None]
         if len(rows) >= 2:
             rows_of[name] = rows
     for name, rows in sorted(rows_of.items(), key=lambda r: (-len(r[1]), r[0]))[:SHAPES]:
@@ -401,28 +413,40 @@ def _target(rule: Rule) -> str | None:
 
 
 def _same_start(pattern: str, shape: str) -> str | None:
-    """A shape that begins like a pattern up to its first group and a little further, with the same group named.
+    """A shape that begins like a pattern, with the groups named that both have there; numbers behind are left open.
 
     >>> _same_start("/topic,{t:int}.msg{:int}.html", "/topic,{:int}.{:int}.html")
     '/topic,{t:int}.{page:int}.html'
+    >>> _same_start("/{a}/{b:int}", "/{}/{:int}/page-2")
+    '/{a}/{b:int}/page-{page:int}'
     >>> _same_start("/topic,{t:int}.msg{:int}.html", "/user,{:int}.html") is None
     True
     """
     key = parse_key("path")
     mine, other = parse_pattern(pattern, key), parse_pattern(shape, key)
-    if not mine.groups or not other.groups or mine.literals[0] != other.literals[0]:
+    same = 0
+    for a, b, before, behind in zip(mine.groups, other.groups, mine.literals, other.literals, strict=False):
+        if before != behind or a.type != b.type or not a.name:
+            break
+        same += 1
+    if not same:
         return None
-    group = mine.groups[0]
-    if not group.name or other.groups[0].type != group.type:
+    text = ""
+    for place, group in enumerate(other.groups):
+        name = mine.groups[place].name if place < same else ""
+        text += _open(other.literals[place], place <= same) + _group(name, group.type)
+    text += _open(other.literals[-1], len(other.groups) <= same and other.literals[-1] == mine.literals[same])
+    if "{:int}{:int}" in text:
         return None
-    text = (
-        escape(other.literals[0]) + "{" + group.name + (f":{group.type}" if group.type != "any" else "") + "}"
-    )
-    text += escape(other.literals[1])
-    numbered = False
-    for place, rest in enumerate(other.groups[1:], 2):
-        kind = f":{rest.type}" if rest.type != "any" else ""
-        name = "page" if rest.type == "int" and not numbered else ""
-        numbered |= bool(name)
-        text += "{" + name + kind + "}" + escape(other.literals[place])
-    return text
+    return text.replace("{:int}", "{page:int}", 1)
+
+
+def _open(literal: str, kept: bool) -> str:
+    return escape(literal) if kept else _DIGITS.sub("{:int}", escape(literal))
+
+
+def _group(name: str, type_: str) -> str:
+    return "{" + name + (f":{type_}" if type_ != "any" else "") + "}"
+
+
+_DIGITS = re.compile(r"\d+")

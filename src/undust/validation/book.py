@@ -14,6 +14,7 @@ import pyarrow as pa
 from undust.crawl import Crawl, read
 from undust.errors import UndustError, UsageError
 from undust.likeness import sketch_kind, sketcher, split_sites
+from undust.likeness.seen import page_urls
 from undust.likeness.site import host_of
 from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
 from undust.selection.bounds import wilson_lower
@@ -80,7 +81,11 @@ class Validation:
         log: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.book, self.test, self.again, self.log = book, test or SequentialTest(), again, log
+        crawl = (
+            crawl if isinstance(crawl, Crawl) else read(crawl, sketcher=sketcher, sketch_kind=sketch_kind())
+        )
         self.urls = urls_by_site(book, crawl)
+        self.allowed = allowed(book, crawl, self.urls)
         self.courts = [self._court(site) for site in book.sites.values()]
         self.published: dict[str, tuple[list[Rule], list[Rule]]] = {}
         self.given = {r.id for site in book.sites.values() for r in (*site.rules, *site.rejected)}
@@ -104,7 +109,8 @@ class Validation:
         chosen = [
             r for r in site.rules if self.again or r.status not in ("validated", "rejected", "disabled")
         ]
-        cases = [Case(rule, urls, self.test) for rule in chosen]
+        free = [r for r in chosen if r.guard is None]
+        cases = [Case(rule, urls, self.test) for rule in free]
         idle = {case.rule.id for case in cases if not case.size}
         if idle:
             steps = reached(site, urls, idle)
@@ -112,6 +118,11 @@ class Validation:
                 case if case.size else Case(case.rule, urls, self.test, outcomes=steps.get(case.rule.id, {}))
                 for case in cases
             ]
+        cases += [
+            Case(rule, urls, self.test, outcomes=self.allowed.get((site.name, rule.id), {}))
+            for rule in chosen
+            if rule.guard is not None
+        ]
         return Court(site, cases, urls, self.log)
 
     def plan(self) -> Iterator[str]:
@@ -132,9 +143,10 @@ class Validation:
         """
         self._decide(pages)
         for court in self.courts:
-            self._propose(court, reversed_rules(court.cases))
+            cases = [case for case in court.cases if case.rule.guard is None]
+            self._propose(court, reversed_rules(cases))
             if probe and not pages.stopped:
-                self._propose(court, swaps(court.cases))
+                self._propose(court, swaps(cases))
                 self._propose(court, idle_parameters(court, self.verdicts(), pages))
         self._decide(pages)
         self.stop(pages.stopped)
@@ -158,8 +170,9 @@ class Validation:
                 court.judge(attempt, pages)
 
     def run_as_published(self, pages: Pages, **parameters: float) -> None:
-        """The papers' procedure instead, site by site."""
+        """The papers' procedure instead, site by site. It knows no guards: rules that have one stay as they are."""
         for court in self.courts:
+            court.cases = [case for case in court.cases if case.rule.guard is None]
             self.published[court.rules.name] = validate_as_published(court, pages, **parameters)
 
     def stop(self, why: str) -> None:
@@ -263,6 +276,25 @@ def _some(urls: dict[str, object]) -> dict[str, object]:
     from random import Random
 
     return {url: urls[url] for url in sorted(Random(0).sample(sorted(urls), MOST_URLS))}
+
+
+def allowed(
+    book: RuleBook, crawl: Crawl, urls: Mapping[str, Mapping[str, object]]
+) -> dict[tuple[str, str], dict[str, str]]:
+    """By site and guarded rule, the URLs that its guard lets it change, with the crawl as the list of URLs."""
+    out: dict[tuple[str, str], dict[str, str]] = {}
+    if not any(rule.guard is not None for rule in book.rules()):
+        return out
+    try:
+        canon = Canonicalizer(book, level="likely", listed=page_urls(crawl.pages))
+    except UndustError:  # rules that clash: without a canonical form nothing can be looked up
+        return out
+    for name, some in urls.items():
+        for url in some:
+            for rule, before, after in canon.explain(url).steps:
+                if rule is not None and rule.guard is not None:
+                    out.setdefault((name, rule.id), {})[before] = after
+    return out
 
 
 def reached(site: SiteRules, urls: Iterable[str], wanted: set[str]) -> dict[str, dict[str, str]]:

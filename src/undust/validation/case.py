@@ -51,7 +51,7 @@ class Case:
     urls: Mapping[str, object] = field(repr=False)
     test: SequentialTest = field(default_factory=SequentialTest)
     outcomes: Mapping[str, str] | None = field(default=None, repr=False)
-    """Given where the rule fires only on what other rules have made of URLs."""
+    """Given where the rule fires only on what other rules have made of URLs, or where its guard allows it."""
 
     positive: int = 0
     negative: int = 0
@@ -82,6 +82,8 @@ class Case:
 
     @cached_property
     def apply(self) -> Callable[[str], str | None]:
+        if self.rule.guard is not None:  # only where the list allows it
+            return (self.outcomes or {}).get
         return compile_rule(self.rule).apply
 
     def _by_lot(self, trial: Trial) -> int:
