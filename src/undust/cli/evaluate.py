@@ -202,7 +202,8 @@ def _figures(result: Evaluation) -> Iterator[str]:
     if len(result.steps) > 1:
         yield ""
         yield "What saves it, soft pages apart (each line on top of the one before):"
-        before, rows = 0, []
+        before = 0
+        rows: list[list[Any]] = []
         for name, m in result.steps.items():
             saved = m.urls - m.keys
             more = saved - before
