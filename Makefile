@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-EXTRAS := dev,demo,warc,bench,spark
+EXTRAS := dev,demo,report,warc,bench,spark
 OUT    ?= out
 PYTEST_ARGS ?=
 

@@ -45,6 +45,10 @@ def command(
     """
     from undust.measures.cases import cases
 
+    if html:
+        from undust.report.vega import needed
+
+        needed("the page of figures")
     kinds = [a for a in arguments[:1] if a in KINDS] or list(KINDS)
     paths = arguments[1:] if arguments[:1] and arguments[0] in KINDS else arguments
     data = list(cases(paths, host)) if paths else [demo_case(seed)]
@@ -118,7 +122,7 @@ def print_quality(data: list[Case], learners: Iterable[str], peers: bool, seed: 
 def print_papers(data: list[Case], seed: int, html: str | None) -> None:
     """Tables and figures as text; with a file as a page too, in which the figures are drawn."""
     from undust.files import replacing
-    from undust.measures.papers import page, reprint
+    from undust.measures.papers import reprint
 
     parts = []
     for part in reprint(data, _learn, seed):
@@ -126,8 +130,10 @@ def print_papers(data: list[Case], seed: int, html: str | None) -> None:
         if isinstance(part, str):
             click.echo(part)
     if html:
+        from undust.report import curves_page
+
         with replacing(html) as file:
-            file.write("\n".join(page(parts)).encode("utf-8", "replace"))
+            file.write(curves_page(parts).encode("utf-8", "replace"))
 
 
 def _print(lines: Iterator[str], as_json: bool, records: Iterable[dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from undust.cli.console import console, max_bad_ratio, rejects, too_many_bad
 from undust.errors import UndustError, UsageError
 
 if TYPE_CHECKING:
+    from undust.crawl import Crawl
     from undust.learners import Learner
     from undust.rules import RuleBook, SiteRules
 
@@ -85,6 +86,13 @@ WORTH_IT = 20_000
     help="Also write a table of the pages seen whose sameness no rule can say, for --aliases of apply, explain "
     "and evaluate. Not written unless asked for.",
 )
+@click.option(
+    "--report",
+    "report_path",
+    metavar="FILE.html",
+    type=click.Path(dir_okay=False),
+    help="Also write what the rules save and risk on these pages as one HTML file, as undust report does.",
+)
 @click.option("--stats", type=click.Path(dir_okay=False), help="Figures of the run as JSON.")
 @click.option("--reproducible", is_flag=True, help="No date in the book: equal input, equal bytes.")
 @rejects
@@ -104,6 +112,7 @@ def command(
     engine: str,
     resume: str | None,
     aliases: str | None,
+    report_path: str | None,
     stats: str | None,
     reproducible: bool,
     rejects: str | None,
@@ -121,7 +130,11 @@ def command(
 
     # What is wrong is found before all the work.
     bytes_of(memory)
-    for path in filter(None, (out, aliases)):
+    if report_path:
+        from undust.report.vega import needed
+
+        needed("the report")
+    for path in filter(None, (out, aliases, report_path)):
         if _is_file(path) and not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
             raise UndustError(f"{path}: cannot be written: no such directory, or not yours")
     method = create(learner, _settings(settings))
@@ -156,13 +169,19 @@ def command(
         book, read = learn_files(
             inputs, method, format=format_, rejects=rejects, aliases_path=aliases, **options
         )
+        pages = None
     else:
-        book, read = _here(
+        book, read, pages = _here(
             inputs, method, format_, rejects, aliases, memory=memory, jobs=jobs, state=state, **options
         )
     with replacing(out) as file:
         file.write(book.dumps().encode("ascii"))
     figures |= read
+    if report_path:
+        from undust.cli.report import write_report
+
+        seen = pages or _read(inputs, format_, host, memory)
+        write_report(report_path, book, seen, level=_shown_level(book), own=True)
     if stats:
         with replacing(stats) as file:
             file.write((json.dumps(figures) + "\n").encode())
@@ -202,20 +221,11 @@ def _here(
     jobs: int | None,
     on_site: Callable[[SiteRules], None],
     **options: Any,
-) -> tuple[RuleBook, dict[str, int]]:
-    """Learn on this machine."""
-    from undust import crawl, likeness
+) -> tuple[RuleBook, dict[str, int], Crawl]:
+    """Learn on this machine; what was read is given back."""
     from undust.engines.learn import learn
 
-    read = crawl.read(
-        list(inputs),
-        format=format_,
-        host=host,
-        memory=memory,
-        rejects=rejects,
-        sketcher=likeness.sketcher,
-        sketch_kind=likeness.sketch_kind(),
-    )
+    read = _read(inputs, format_, host, memory, rejects)
     console.bad_lines(read.stats.first_bad, read.stats.bad)
     for note in read.stats.notes:
         console.note(note)
@@ -233,7 +243,32 @@ def _here(
         from undust.rules.aliases import write
 
         figures["aliases"] = write(aliases_path, aliases(read, book))
-    return book, figures
+    return book, figures, read
+
+
+def _read(
+    inputs: tuple[str, ...],
+    format_: str | None,
+    host: str | None,
+    memory: str | None,
+    rejects: str | None = None,
+) -> Crawl:
+    from undust import crawl, likeness
+
+    return crawl.read(
+        list(inputs),
+        format=format_,
+        host=host,
+        memory=memory,
+        rejects=rejects,
+        sketcher=likeness.sketcher,
+        sketch_kind=likeness.sketch_kind(),
+    )
+
+
+def _shown_level(book: RuleBook) -> str:
+    """The level at which the rules say something: what was learned from URLs or sizes is `likely` at best."""
+    return "probable" if any(rule.status == "probable" for rule in book.rules()) else "likely"
 
 
 def processors() -> int:

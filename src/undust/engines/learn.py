@@ -252,11 +252,11 @@ def _account(chosen: Selection) -> dict[str, Any]:
         "contents": len(clusters),
         "lost": round(chosen.lost, 2),
         "noise": round(chosen.noise, 4),
-        "unexplained": _unexplained(view, set(clusters[count > 1].tolist())),
+        "unexplained": unexplained(view, set(clusters[count > 1].tolist())),
     }
 
 
-def _unexplained(view: View, clusters: set[int], most: int = 5) -> list[dict[str, Any]]:
+def unexplained(view: View, clusters: set[int], most: int = 5) -> list[dict[str, Any]]:
     """The largest groups of duplicates that no rule explains, by the shapes of their URLs."""
     codes, shapes = view.shapes
     members: dict[int, list[int]] = {}

@@ -5,10 +5,10 @@ L: Lei et al. (WWW 2010). Data differ, so do not expect equal figures: what shou
 methods and the shape of the curves. Each is printed next to the ceiling of its data.
 """
 
-from undust.measures.papers.curves import Curves, page
+from undust.measures.papers.curves import Curves
 from undust.measures.papers.dust import dust
 from undust.measures.papers.pairs import pairs
 from undust.measures.papers.reprint import reprint
 from undust.measures.papers.trees import trees
 
-__all__ = ["Curves", "dust", "page", "pairs", "reprint", "trees"]
+__all__ = ["Curves", "dust", "pairs", "reprint", "trees"]

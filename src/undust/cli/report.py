@@ -1,0 +1,90 @@
+"""`undust report`: one HTML file on which a person decides whether to use a rule book."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from undust.cli.console import console, level, max_bad_ratio, rejects, rules, too_many_bad
+
+if TYPE_CHECKING:
+    from undust.crawl import Crawl
+    from undust.measures import Truth
+    from undust.rules import RuleBook
+
+
+@click.command()
+@rules
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(allow_dash=True))
+@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The report (HTML).")
+@level
+@click.option(
+    "--truth",
+    "truth_path",
+    type=click.Path(exists=True, dir_okay=False),
+    help="What each URL shows, as lines of url TAB cluster TAB soft under a header; else the pages tell.",
+)
+@click.option("--format", "format_", help="Force a format; else the first lines decide.")
+@click.option("--host", help="Scheme and host of lines that hold paths only, e.g. www.example.com.")
+@click.option("--memory", help="How much may be used before spilling to disk, e.g. 2GB.")
+@rejects
+@max_bad_ratio
+def command(
+    rules_path: str,
+    inputs: tuple[str, ...],
+    out: str,
+    level: str,
+    truth_path: str | None,
+    format_: str | None,
+    host: str | None,
+    memory: str | None,
+    rejects: str | None,
+    max_bad_ratio: float,
+) -> int:
+    """Show what a rule book saves and risks on pages, best on ones it was not learned from.
+
+    One HTML file that needs nothing else: savings expected, each rule with its evidence and the merges that look
+    wrong, what no rule explains, and why rules were rejected. docs/report.md says how to read it.
+    """
+    from undust import crawl, likeness
+    from undust.measures import Truth
+    from undust.report.vega import needed
+    from undust.rules import RuleBook
+
+    needed("the report")
+    book = RuleBook.load(rules_path)
+    truth = Truth.load(truth_path) if truth_path else None
+    read = crawl.read(
+        list(inputs),
+        format=format_,
+        host=host,
+        memory=memory,
+        rejects=rejects,
+        sketcher=likeness.sketcher,
+        sketch_kind=likeness.sketch_kind(),
+    )
+    console.bad_lines(read.stats.first_bad, read.stats.bad)
+    size = write_report(out, book, read, truth, level)
+    console.summary(
+        in_=read.stats.lines, out=read.n, merged=0, rules=len(book), bad=read.stats.bad, bytes=size
+    )
+    return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+
+
+def write_report(
+    out: str,
+    book: RuleBook,
+    read: Crawl,
+    truth: Truth | None = None,
+    level: str = "probable",
+    own: bool = False,
+) -> int:
+    """Write the report beside its name, then rename; how many bytes it has."""
+    from undust.files import replacing
+    from undust.report import report
+
+    html = report(book, read, truth=truth, level=level, own=own).encode("utf-8", "replace")
+    with replacing(out) as file:
+        file.write(html)
+    return len(html)
