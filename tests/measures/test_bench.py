@@ -11,10 +11,11 @@ import pytest
 from undust.crawl import read
 from undust.measures import Truth
 from undust.measures.cases import Case, cases, truth_beside
-from undust.measures.papers import page, reprint
+from undust.measures.papers import reprint
 from undust.measures.quality import pooled_table, quality, site_table, transfer, transfer_table
 from undust.measures.speed import Timing, cpu
 from undust.measures.table import table
+from undust.report import curves_page
 from undust.rules import Rule, RuleBook, SiteRules
 
 HOST = "a.example"
@@ -83,8 +84,8 @@ def test_papers_print_every_table_and_figure() -> None:
     assert max(map(len, text.splitlines())) <= 140
     deployed = next(line for line in text.splitlines() if line.startswith("undust auto"))
     assert deployed.split() == ["undust", "auto", "2", "66.7", "0.0000", "0"]
-    html = "\n".join(page(parts))
-    assert html.count("<svg") == html.count("</svg>") == 9 and "L Figure 12" in html and "src=" not in html
+    html = curves_page(parts)
+    assert html.count(',"axis":"') == 9 and '"title":"L Figure 12' in html
 
 
 def test_speed_grows_as_it_does() -> None:

@@ -86,6 +86,7 @@ def command(folder: str, size: float, seed: int, log_lines: int, warc: bool, sta
         ("Learn rules from the crawl", learn_rules),
         ("Validate them by fetching", validate_rules),
         ("Compare with the truth", compare),
+        ("Write the report", write_the_report),
     ]
     for number, (what, step) in enumerate(steps, 1):
         click.echo(click.style(f"{number}. {what}", bold=True))
@@ -216,6 +217,17 @@ def compare(tour: Tour) -> Iterator[str]:
         yield f"{len(some)} planted rules {'are true' if true else 'only look so'}, {obeyed} of them are followed, e.g."
         for verdict in sorted(some, key=lambda v: -v.applies)[:4]:
             yield f"  {verdict.followed:5,} of {verdict.applies:5,} URLs  {verdict.rule.says}"
+
+
+def write_the_report(tour: Tour) -> Iterator[str]:
+    """report.html, measured by the truth."""
+    from undust.cli.report import write_report
+    from undust.measures import Truth
+
+    if tour.read is not None:
+        path = tour.folder / "report.html"
+        write_report(str(path), tour.book, tour.read, Truth.load(tour.folder / "truth.tsv"), own=True)
+        yield f"{path}: open it in a browser"
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -65,9 +65,15 @@ def command(
         sketch_kind=likeness.sketch_kind(),
     )
     console.bad_lines(read.stats.first_bad, read.stats.bad)
-    size = write_report(out, book, read, truth, level)
+    told = write_report(out, book, read, truth, level)
+    measured, log = told["all"]["hard"], told["log"]
     console.summary(
-        in_=read.stats.lines, out=read.n, merged=0, rules=len(book), bad=read.stats.bad, bytes=size
+        in_=log["seen"],
+        out=log["forms"],
+        merged=log["seen"] - log["forms"],
+        rules=told["all"]["in_force"],
+        bad=read.stats.bad,
+        **({"ceiling": f"{measured['ceiling']:.3f}", "lost": measured["lost"]} if measured["urls"] else {}),
     )
     return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
 
@@ -78,13 +84,14 @@ def write_report(
     read: Crawl,
     truth: Truth | None = None,
     level: str = "probable",
+    *,
     own: bool = False,
-) -> int:
-    """Write the report beside its name, then rename; how many bytes it has."""
+) -> dict[str, Any]:
+    """Write the report beside its name, then rename; what it tells."""
     from undust.files import replacing
-    from undust.report import report
+    from undust.report import as_html, contents
 
-    html = report(book, read, truth=truth, level=level, own=own).encode("utf-8", "replace")
+    told = contents(book, read, truth=truth, level=level, own=own)
     with replacing(out) as file:
-        file.write(html)
-    return len(html)
+        file.write(as_html(told).encode())
+    return told

@@ -5,6 +5,6 @@
 
 from undust.report.contents import contents
 from undust.report.curves import curves_page
-from undust.report.page import report
+from undust.report.page import as_html, report
 
-__all__ = ["contents", "curves_page", "report"]
+__all__ = ["as_html", "contents", "curves_page", "report"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from undust import __version__
 from undust.crawl import Crawl, read
 from undust.learners.view import View
 from undust.likeness import LEVELS as EVIDENCE
@@ -32,6 +33,20 @@ ROOM = 3_500_000
 LISTED = 5_000
 """Sites in the overview at most, those with most URLs."""
 
+BRIEFLY = (
+    "urls",
+    "contents",
+    "keys",
+    "reduction",
+    "ceiling",
+    "reached",
+    "lost",
+    "lost_near",
+    "wrong_merges",
+    "near_merges",
+)
+"""The figures of a site in the overview."""
+
 CURVES = 20
 """Sites, those with most URLs, for which the reduction is computed for fewer rules too."""
 
@@ -43,16 +58,21 @@ def contents(
     truth: Truth | None = None,
     level: str = "probable",
     host: str | None = None,
+    own: bool = False,
     room: int = ROOM,
 ) -> dict[str, Any]:
     """All that a report shows of a rule book and the pages it is measured on; anything `undust.read` takes will do.
+
+    `own`: the rules were learned from these pages. `room`: characters the sites' details may take.
 
     >>> from undust.rules import Rule
     >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}", "digest": f"{i}"} for i in range(9) for s in "xy"]
     >>> book = RuleBook({"a.example": SiteRules("a.example", rules=[Rule(do={"query[sid]": None})])})
     >>> told = contents(book, pages)
-    >>> told["all"]["hard"]["reduction"], told["all"]["expected"], [rule["text"] for rule in told["details"][0]["rules"]]
-    (0.5, [0.5, 0.5], ['drop sid'])
+    >>> told["all"]["hard"]["reduction"], told["all"]["expected"]
+    (0.5, [0.5, 0.5])
+    >>> [rule["text"] for rule in told["details"][0]["rules"]]
+    ['drop sid']
     """
     if not isinstance(crawl, Crawl):
         crawl = read(crawl, host=host, sketcher=sketcher, sketch_kind=sketch_kind())
@@ -71,7 +91,9 @@ def contents(
         every["curve"] = curve(book, result, level)
         every["precision"] = _rounded(precision_at(list(result.rules)))
     return {
+        "version": __version__,
         "level": level,
+        "own": own,
         "truth": truth is not None,
         "site_key": book.site_key,
         "read": reading(crawl),
@@ -292,17 +314,27 @@ def curve(book: RuleBook, result: Evaluation, level: str) -> list[dict[str, Any]
 def notes(site: SiteRules | None) -> dict[str, Any]:
     """What the learner had to say of a site, as far as a reader needs it; a book may say anything there."""
     known = {} if site is None else site.notes
-    texts = {name: shown(text, 600) for name in ("failed", "advice") if isinstance(text := known.get(name), str)}
+    texts = {
+        name: shown(text, 600) for name in ("failed", "advice") if isinstance(text := known.get(name), str)
+    }
     counts = {name: n for name in ("learned_from",) if type(n := known.get(name)) is int}
     return texts | counts
 
 
-
-
-
 def _figures(measured: Measures, *, brief: bool = False) -> dict[str, Any]:
     told = {name: round(f, 6) if isinstance(f, float) else f for name, f in measured.to_dict().items()}
-    names = ("urls", "contents", "keys", "reduction", "ceiling", "reached", "lost", "lost_near", "wrong_merges", "near_merges")
+    names = (
+        "urls",
+        "contents",
+        "keys",
+        "reduction",
+        "ceiling",
+        "reached",
+        "lost",
+        "lost_near",
+        "wrong_merges",
+        "near_merges",
+    )
     return {name: told[name] for name in names} if brief else told
 
 

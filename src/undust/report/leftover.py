@@ -26,7 +26,7 @@ def duplicates(site: Site, forms: Sequence[str], most: int = GROUPS) -> list[dic
     >>> pages = pa.table({"url": ["http://a.example/1", "http://a.example/2"], "digest": ["x", "x"]})
     >>> site, = split_sites(pages)
     >>> duplicates(site, site.urls.tolist())
-    [{'urls': 1, 'paths': ['/{a:int}'], 'examples': ['http://a.example/1', 'http://a.example/2']}]
+    [{'urls': 1, 'paths': ['/1', '/2'], 'examples': ['http://a.example/1', 'http://a.example/2']}]
     """
     alive = np.flatnonzero(site.alive)
     view = View(site.take(alive), [forms[row] for row in alive.tolist()])

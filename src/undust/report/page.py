@@ -8,7 +8,6 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from undust import __version__
 from undust.crawl import Crawl
 from undust.measures import Truth
 from undust.report.contents import contents
@@ -44,8 +43,11 @@ def report(
     ('<!doctype html>', True, False)
     """
     needed("the report")
-    told = contents(book, crawl, truth=truth, level=level, host=host)
-    told |= {"version": __version__, "own": own}
+    return as_html(contents(book, crawl, truth=truth, level=level, host=host, own=own))
+
+
+def as_html(told: dict[str, Any]) -> str:
+    """The report of what `contents` has told."""
     names = [site["name"] for site in told["sites"]]
     title = names[0] if len(names) == 1 else f"{len(names) + told['left_out']:,} sites"
     return page(f"undust report: {title}", told, ("charts.js", "report.js"))

@@ -21,7 +21,11 @@ LONGEST = 600
 
 
 def record(
-    rule: Rule, site: SiteRules, measured: RuleMeasures | None, content: Mapping[str, int], urls: Iterable[str]
+    rule: Rule,
+    site: SiteRules,
+    measured: RuleMeasures | None,
+    content: Mapping[str, int],
+    urls: Iterable[str],
 ) -> dict[str, Any]:
     """A rule in force, or waiting to be (`measured` is None then).
 

@@ -21,7 +21,9 @@ SMALLEST = 1 / 1500
 """The share of the site's URLs below which a group of them is too thin to be seen."""
 
 
-def pattern_tree(site: Site, forms: Sequence[str], most: int = 700) -> list[tuple[int, str, int, int, int, int]]:
+def pattern_tree(
+    site: Site, forms: Sequence[str], most: int = 700
+) -> list[tuple[int, str, int, int, int, int]]:
     """The largest nodes of a site's pattern tree, each after its parent.
 
     A node: the number of its parent (-1: none), what its pattern says that its parent's does not, how many URLs
@@ -46,7 +48,7 @@ def pattern_tree(site: Site, forms: Sequence[str], most: int = 700) -> list[tupl
     tree = build_tree(*key_columns(site.table, "start", least, KEYS), rows, min_members=least)
     cluster, form = site.labels.cluster, numbered(forms)
     number: dict[int, int] = {}
-    out = []
+    out: list[tuple[int, str, int, int, int, int]] = []
     # A parent is no smaller than its children and comes before them, so it is always there already.
     for node in sorted(tree.nodes, key=lambda node: (-node.size, node.id))[:most]:
         number[node.id] = len(out)

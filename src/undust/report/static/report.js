@@ -138,6 +138,7 @@ function headline(view) {
   const saved = `With ${rules} a crawl fetches ${counted(m.keys, "page")} instead of ${count(m.urls)}`;
   if (!doubt.lost && !doubt.wrong) return `${saved} and loses none of ${counted(m.contents, "distinct content")}.`;
   if (doubt.explained) return `${saved}; what speaks against them is no more than chance.`;
+  if (!doubt.lost) return `${saved} and loses none of ${counted(m.contents, "distinct content")}, but ${counted(doubt.wrong, "merge")} ${doubt.wrong === 1 ? "looks" : "look"} wrong.`;
   return `${saved}, and may lose ${count(doubt.lost)} of ${counted(m.contents, "distinct content")}.`;
 }
 
@@ -305,13 +306,16 @@ function gauge(part, whole) {
 }
 
 function compare(a, b) {
-  return typeof a === "string" ? -a.localeCompare(b) : a - b;
+  return typeof a === "string" ? a.localeCompare(b) : a - b;
 }
+
+// Columns of words are sorted from A to Z first, figures from the largest on.
+const WORDS = new Set(["name", "text", "site", "status"]);
 
 function sortable(name, title, order, then) {
   const mine = order.sort === name;
   const turn = () => {
-    order.down = mine ? !order.down : true;
+    order.down = mine ? !order.down : !WORDS.has(name);
     order.sort = name;
     then();
   };
@@ -348,7 +352,7 @@ function rulesSection(view) {
   const text = element("input", { type: "search", id: "rule-text", placeholder: "Find in rules and URLs", "aria-label": "Find in rules and URLs", value: state.text, oninput: () => { state.text = text.value; state.shown = STEP; fill(); } });
   const present = [...new Set(all.map((r) => r.status))].sort();
   const status = element("select", { id: "rule-status", "aria-label": "Status", onchange: () => { state.status = status.value; fill(); } }, element("option", { value: "" }, "Any status"), ...present.map((s) => element("option", { value: s, selected: s === state.status }, s)));
-  const order = element("select", { id: "rule-sort", class: "narrow", "aria-label": "Sort by", onchange: () => { [state.sort, state.down] = [order.value, !["text", "site", "status"].includes(order.value)]; fill(); } }, ...columns.map(([name, title]) => element("option", { value: name, selected: name === state.sort }, `Sort by: ${title.toLowerCase()}`)));
+  const order = element("select", { id: "rule-sort", class: "narrow", "aria-label": "Sort by", onchange: () => { [state.sort, state.down] = [order.value, !WORDS.has(order.value)]; fill(); } }, ...columns.map(([name, title]) => element("option", { value: name, selected: name === state.sort }, `Sort by: ${title.toLowerCase()}`)));
   const wrong = element("input", { type: "checkbox", id: "rule-wrong", checked: state.wrong, onchange: () => { state.wrong = wrong.checked; fill(); } });
   const where = several && element("select", { id: "rule-site", "aria-label": "Site", onchange: () => choose(where.value === "" ? null : Number(where.value), "rules") }, ...places());
 
