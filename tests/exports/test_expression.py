@@ -100,6 +100,21 @@ def test_of_a_parameter_given_twice_the_first_counts() -> None:
 
 
 @pytest.mark.parametrize(
+    "tail", ["/wiki/C++", "?title=C++", "?title=..", "?title=a/../b", "?title=A&title=B"]
+)
+def test_what_means_another_thing_behind_the_question_mark_is_left_alone(tail: str) -> None:
+    there: dict[str, object] = {"when": {"path": "/wiki/{t}"}, "do": {"path": "/", "query[title]": "{t}"}}
+    back: dict[str, object] = {
+        "when": {"query[title]": "{t}"},
+        "do": {"path": "/wiki/{t}", "query[title]": None},
+    }
+    assert one("http://h.test/wiki/A", **there) == "http://h.test/?title=A"
+    assert one("http://h.test/?title=A.b", **back) == "http://h.test/wiki/A.b"
+    for rule in (there, back):
+        assert one("http://h.test/" + tail.lstrip("/"), **rule) == "http://h.test/" + tail.lstrip("/")
+
+
+@pytest.mark.parametrize(
     "rule",
     [
         Rule(do={"query": "{query|sort}"}),

@@ -9,7 +9,7 @@ from undust.rules import Rule, Scope, compile_rule
 
 HOSTS = ["a.example", "www.a.example", "b.example"]
 NAMES = ["s", "t", "sid", "amp;s"]
-VALUES = ["", "1", "2", "x", "a_b", "%41", "%20", "a+b", "A"]
+VALUES = ["", "1", "2", "x", "a_b", "%41", "%20", "a+b", "A", "..", "../b"]
 SEGMENTS = ["", "a", "b", "wiki", "index.html", "A", "x_1", "s;s=1", "%7Ea", "..", "12"]
 
 fields = st.builds(
@@ -44,6 +44,8 @@ KEYS = [
     "query[s#2]", "fragment", "host", "host[0]", "host[1]", "scheme", "port", "url",
 ]  # fmt: skip
 PATTERNS = [
+    "{x}",
+    "{y}",
     "{}",
     "{:int}",
     "{:rest}",
@@ -134,6 +136,11 @@ def rules(draw) -> Rule:
             key: draw(actions(key))
             for key in draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=2, unique=True))
         }
+        named = [g for c in when.values() if isinstance(c, str) for g in ("x", "y") if f"{{{g}}}" in c]
+        if named and draw(st.booleans()):
+            key = draw(st.sampled_from(["path", "path[0]", "path[-1]", "query", "query[s]", "query[t]"]))
+            step = draw(st.sampled_from(STEPS))
+            do[key] = draw(st.sampled_from(["", "/", "p", "s="])) + "{" + named[0] + step + "}"
     order = draw(st.sampled_from([0, 0, 0, 1]))
     return Rule(scope, when, do, order=order)
 

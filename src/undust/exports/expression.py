@@ -14,7 +14,7 @@ from typing import Any
 
 from undust.exports.target import Cannot, Placed, ask_nobody
 from undust.rules import MutableUrl, Rule, compile_rule
-from undust.rules.compiled import compile_condition
+from undust.rules.compiled import compile_condition, crossing
 from undust.rules.pattern import Pattern, Template, parse_key, parse_pattern, parse_template
 from undust.url import Key
 
@@ -240,6 +240,9 @@ class _Writer:
         self.banned = "".join(
             _OUTSIDE["field"] if kind in ("field", "query") else _OUTSIDE.get(kind, "/?#@:") for kind in kinds
         )
+        # Nor may it hold what means another thing on the other side of the `?`: a plus sign, `..`.
+        self.crossing = crossing(rule)
+        self.banned += "+" if self.crossing else ""
         if target is None:
             self.replacement.append(self.capture(f"{scheme}://{where}"))
         else:
@@ -399,6 +402,8 @@ class _Writer:
                 raise Cannot("a value that must not be empty")
             self.add(rf"(?=[^?#]*\?(?:[^#]*&)?{name}(?:=[^&;#]*)?(?:[&#]|$))")
             return
+        if "path" in self.crossing:
+            self.add(rf"(?![^?#]*\?(?:[^#]*&)?{name}=(?:[^&;#]*/)?\.\.?(?:[/&;#]|$))")
         self.add(rf"(?=[^?#]*\?(?:[^#]*&)?{name}")
         if condition == "":
             self.add("=?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -108,8 +108,10 @@ def _machine(body: str) -> Machine:
     """`body` is that of the rule: sites share most of what they do ("drop sid"), and so its closures."""
     when, do = json.loads(body)
     rule = Rule(when=when, do=do)
-    tests = tuple(compile_condition(key, value) for key, value in rule.when.items())
-    groups = group_names(rule.when)
+    several = told_apart(rule)
+    tests = tuple(compile_condition(key, value, several) for key, value in rule.when.items())
+    group_names(rule.when)  # none may be there twice
+    groups = _group_kinds(rule)
     substitute = _compile_substitution(rule)
     edits = () if substitute else tuple(_compile_edits(rule, groups))
     if substitute:
@@ -435,7 +437,32 @@ def literal_values(key: str, condition: Condition) -> tuple[str, ...] | None:
     return None
 
 
-def compile_condition(text: str, condition: Condition) -> Test:
+def told_apart(rule: Rule) -> frozenset[str]:
+    """The parameters of which the rule names a second or later occurrence: it knows what it does.
+
+    >>> told_apart(Rule(when={"query[a#2]": None}, do={"query[a]": None, "query[b]": None}))
+    frozenset({'a'})
+    """
+    keys = [parse_key(text) for text in rule.when if text != "names"]
+    keys += [_parse_written(text) for text in rule.do if text != "substitute"]
+    return frozenset(key.name for key in keys if key.kind == "query" and key.name and key.occurrence > 1)
+
+
+def _group_kinds(rule: Rule) -> dict[str, str]:
+    """The groups of the conditions, and what they are a part of: `path`, `query`, ..."""
+    return {
+        name: parse_key(text).kind
+        for text, condition in rule.when.items()
+        for name in group_names({text: condition})
+    }
+
+
+def compile_condition(text: str, condition: Condition, several: Collection[str] = ()) -> Test:
+    """A condition as a function of the URL, which also takes down the groups of a pattern.
+
+    `several` are the parameters of which the rule names several occurrences. Of any other that is there more
+    than once, with different values, nobody knows which one the server goes by: no value of it meets a condition.
+    """
     if text == "names":
         if not isinstance(condition, tuple):
             raise BookError("names takes the list of parameter names that are present", field="when.names")
@@ -446,6 +473,7 @@ def compile_condition(text: str, condition: Condition) -> Test:
         read = reader(key)
         if condition is None:
             return lambda u, groups: read(u) is None
+        read = _sure_reader(key, several)
         if isinstance(condition, tuple):
             some = frozenset(condition)
             return lambda u, groups: read(u) in some
@@ -455,6 +483,8 @@ def compile_condition(text: str, condition: Condition) -> Test:
         pattern = parse_pattern(condition, key)
     except BookError as error:
         raise BookError(error.why, field=f"when.{text}") from None
+    if condition in ("{}", "{:rest}"):  # that it is there is certain
+        read = reader(key)
     literal = pattern.literal
     if literal is not None:
         return lambda u, groups: read(u) == literal
@@ -491,6 +521,14 @@ def compile_condition(text: str, condition: Condition) -> Test:
         return True
 
     return test
+
+
+def _sure_reader(key: Key, several: Collection[str]) -> Callable[[MutableUrl], str | None]:
+    """Reads a key; None also for a parameter with several values."""
+    name = key.name
+    if key.kind != "query" or name is None or key.occurrence > 1 or name in several:
+        return reader(key)
+    return lambda u: u.only_field(name)
 
 
 # The alphanumeric characters of undust.url.tokenize, said by what they are not: compiles 90 times as fast.
@@ -530,7 +568,7 @@ def _compile_substitution(rule: Rule) -> Callable[[str], str | None] | None:
     return substitute
 
 
-def _compile_edits(rule: Rule, groups: frozenset[str]) -> list[Edit]:
+def _compile_edits(rule: Rule, groups: Mapping[str, str]) -> list[Edit]:
     keys = {text: _parse_written(text) for text in rule.do}
     for whole in ("path", "host"):
         if whole in rule.do and any(key.kind == whole and key.position is not None for key in keys.values()):
@@ -545,12 +583,13 @@ def _compile_edits(rule: Rule, groups: frozenset[str]) -> list[Edit]:
 
     out = []
     drops: list[str] = []
+    several = told_apart(rule)
     for text in sorted(rule.do, key=place):
         key, action = keys[text], rule.do[text]
         if action is None and key.kind == "query" and key.name is not None and key.occurrence == 1:
             drops.append(key.name)
             continue
-        out.append(_compile_edit(text, key, action, groups))
+        out.append(_compile_edit(text, key, action, groups, several))
     if drops:
         names = frozenset(drops)
         # Dropped last: what `query` or another parameter became is settled by then.
@@ -576,7 +615,9 @@ def _parse_written(text: str) -> Key:
 _DROPPABLE = ("port", "query", "fragment", "matrix")
 
 
-def _compile_edit(text: str, key: Key, action: object, groups: frozenset[str]) -> Edit:
+def _compile_edit(
+    text: str, key: Key, action: object, groups: Mapping[str, str], several: Collection[str]
+) -> Edit:
     field = f"do.{text}"
     read, write = reader(key), _writer(key)
     if action is None:
@@ -590,21 +631,68 @@ def _compile_edit(text: str, key: Key, action: object, groups: frozenset[str]) -
     for reference in template.references:
         if isinstance(reference.source, str) and reference.source not in groups:
             raise BookError(f"no condition has a group {{{reference.source}}}", field=field)
-    return Edit(key, read, _valuer(key, template, ignore), write, ignore)
+    fill = _filler(key, template, groups, several)
+    return Edit(key, read, _valuer(key, template, ignore, fill), write, ignore)
 
 
-def _filler(template: Template) -> Value:
+_SIDE = {"path": "path", "matrix": "path", "query": "query"}
+
+
+def crossing(rule: Rule) -> frozenset[str]:
+    """Into which of path and query the rule carries a text from the other one.
+
+    >>> crossing(Rule(when={"path": "/wiki/{t}"}, do={"path": "/", "query[title]": "{t}"}))
+    frozenset({'query'})
+    """
+    groups = _group_kinds(rule)
+    return frozenset(
+        _SIDE[key.kind]
+        for text, action in rule.do.items()
+        if isinstance(action, str)
+        for key in (_parse_written(text),)
+        for reference in _parse_template(text, action).references
+        if _carry(key, reference.source, groups) is not None
+    )
+
+
+def _carry(key: Key, source: str | Key, groups: Mapping[str, str]) -> Callable[[str], str | None] | None:
+    """What happens to a text on its way from path to query or back; None: nothing, it stays on its side.
+
+    A plus sign is itself in a path and a blank in a query: `/wiki/C++` is not `?title=C++`. On the way into the
+    query it is encoded, which every server reads as the same. Back there is no spelling that is right everywhere,
+    so the rule does not fire.
+    """
+    here, there = _SIDE.get(groups[source] if isinstance(source, str) else source.kind), _SIDE.get(key.kind)
+    if here is None or there is None or here == there:
+        return None
+    if there == "path":
+        return lambda text: None if "+" in text else text
+    special = "+" if key.name else "+&;"
+    return lambda text: escape_chars(text, special)
+
+
+def _filler(key: Key, template: Template, groups: Mapping[str, str], several: Collection[str]) -> Value:
     """The template with its references looked up once: what `Template.fill` says, said in closures."""
-    if all(isinstance(ref.source, str) and not ref.converts for ref in template.references):
+    carried = [_carry(key, ref.source, groups) for ref in template.references]
+    if not any(carried) and all(
+        isinstance(ref.source, str) and not ref.converts for ref in template.references
+    ):
         # Only groups, as they are: a format of our own making, in which nothing of the book has a meaning.
         text = "".join(
             escape(piece) if isinstance(piece, str) else f"{{{piece.source}}}" for piece in template.pieces
         )
         return lambda u, groups: text.format_map(groups)
+
+    def read(source: str | Key) -> str | Callable[[MutableUrl], str | None]:
+        if isinstance(source, str):
+            return source
+        # What a parameter becomes itself may be said of the first one; what another key becomes may not.
+        return reader(source) if source == key else _sure_reader(source, several)
+
     pieces = [
         piece
         if isinstance(piece, str)
-        else (piece.source if isinstance(piece.source, str) else reader(piece.source), piece.converts)
+        else (read(piece.source), piece.converts, _carry(key, piece.source, groups))
         for piece in template.pieces
     ]
 
@@ -614,27 +702,36 @@ def _filler(template: Template) -> Value:
             if isinstance(piece, str):
                 out.append(piece)
                 continue
-            source, converts = piece
+            source, converts, carry = piece
             value = groups[source] if isinstance(source, str) else source(u)
             if value is None:
                 return None
             for convert in converts:
                 value = convert(value)
+            if carry is not None and (value := carry(value)) is None:
+                return None
             out.append(value)
         return "".join(out)
 
     return fill
 
 
+_DOTS = frozenset({".", ".."})
+
 _SCHEME = re.compile(r"[a-z][a-z0-9+.\-]*\Z")
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\\\[\]]+)\Z")
 _PORT = re.compile(r"[0-9]{1,5}\Z")
 
 
-def _valuer(key: Key, template: Template, ignore: bool) -> Value:
+def _leads_away(path: str, before: str) -> bool:
+    """Whether a parameter that held `../x` would lead to whatever lies there."""
+    return ("/." in path or path[:1] == ".") and "/." not in before and not _DOTS.isdisjoint(path.split("/"))
+
+
+def _valuer(key: Key, template: Template, ignore: bool, fill: Value) -> Value:
     """The value to write, computed before anything is written; None: the rule does not fire."""
     literal = template.literal
-    read_own, fill = reader(key), _filler(template)
+    read_own = reader(key)
     if (
         literal is not None
         and not ignore
@@ -658,9 +755,13 @@ def _valuer(key: Key, template: Template, ignore: bool) -> Value:
             if not -len(u.segments()) <= key.position <= len(u.segments()):
                 return None
             if text != u.segment(key.position):
+                if literal is None and text in _DOTS:
+                    return None
                 text = escape_chars(text, "/?#")
                 if ";" in text and split_segment(text)[1]:
                     text = text.replace(";", "%3B")
+        elif key.kind == "path" and literal is None and _leads_away(text, u.path):
+            return None
         if key.kind == "host" and key.position is not None and key.position > len(host_labels(u.host or "")):
             return None
         return text

@@ -272,7 +272,12 @@ def ready(rule: Rule, site: str) -> Ready:
     assert guard is not None
     groups = group_names(rule.when)
     absent = tuple(
-        tuple(compile_condition(key, condition) for key, condition in some.items()) for some in guard.absent
+        # In doubt a page is another one: of a parameter with several values the first is taken.
+        tuple(
+            compile_condition(key, c, () if key == "names" else (parse_key(key).name or "",))
+            for key, c in some.items()
+        )
+        for some in guard.absent
     )
     return Ready(rule, guard, compile_rule(rule), guard.bound(groups), absent, numbering(guard, groups), site)
 

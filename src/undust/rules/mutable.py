@@ -232,6 +232,17 @@ class MutableUrl:
                     return value
         return None
 
+    def only_field(self, name: str) -> str | None:
+        """The value of a parameter; None also when it is there with several values."""
+        only = None
+        for field in self.fields():
+            found, _, value = field.partition("=")
+            if found == name and field:
+                if only is not None and value != only:
+                    return None
+                only = value
+        return only
+
     def names(self) -> set[str]:
         return {field.partition("=")[0] for field in self.fields() if field}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from undust.rules.compiled import told_apart
 from undust.rules.condition import Condition
 from undust.rules.pattern import parse_key, parse_pattern
 from undust.rules.rule import Rule, Scope
@@ -79,6 +80,9 @@ def refines(fine: Rule, coarse: Rule) -> bool:
     if not _scope_within(fine.scope, coarse.scope) or coarse.guard not in (None, fine.guard):
         return False
     if not all(_implied(key, condition, fine.when) for key, condition in coarse.when.items()):
+        return False
+    # A rule that names the second `x` fires where there are several; one that does not, does not.
+    if told_apart(fine) - told_apart(coarse):
         return False
     if "substitute" in fine.do and "substitute" in coarse.do:
         return substitution_refines(sides(fine), sides(coarse))
