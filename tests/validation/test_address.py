@@ -50,6 +50,16 @@ async def hello(scope, receive, send) -> None:
         "255.255.255.255",
         *("::", "::1", "fe80::1", "fc00::1", "ff02::1", "::ffff:10.0.0.1", "64:ff9b::a00:1"),
         *("2002:a00:1::", "2001:db8::1", "not an address"),
+        *(
+            "192.0.0.8",
+            "192.88.99.1",
+            "240.0.0.1",
+            "198.18.0.1",
+            "fec0::1",
+            "3fff::1",
+            "64:ff9b:1::a00:1",
+            "::127.0.0.1",
+        ),
     ],
 )
 def test_private_addresses_are_not_public(address: str) -> None:

@@ -18,6 +18,13 @@ from undust.errors import UsageError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
+NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "64:ff9b:1::/48"),
+    )
+)
+"""What Python takes for global: addresses of protocols, relays, old site-local ones, examples, local NAT64."""
 
 
 class Forbidden(Exception):
@@ -45,6 +52,8 @@ def _is_public(ip: Address) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return _is_public(inner)
+    if any(ip in network for network in NOT_PUBLIC):
+        return False
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 

@@ -93,7 +93,12 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             extensions=request.extensions,
         )
         reply = await self._pool.handle_async_request(asked)
-        return httpx.Response(reply.status, headers=reply.headers, stream=_Body(reply))
+        # httpx would work out where a redirect leads, and fails on what is no URL; we look at it ourselves.
+        headers = [(name, value) for name, value in reply.headers if name.lower() != b"location"]
+        led = [(name, value) for name, value in reply.headers if name.lower() == b"location"]
+        return httpx.Response(
+            reply.status, headers=headers, stream=_Body(reply), extensions={"location": led[:1]}
+        )
 
     async def aclose(self) -> None:
         await self._pool.aclose()
@@ -187,12 +192,12 @@ class LiveFetcher:
         return self._read(url, *await self._patiently(origin, host, target, self.max_bytes))
 
     async def _patiently(
-        self, origin: str, host: str, target: str, most: int
+        self, origin: str, host: str, target: str, most: int, cut: bool = False
     ) -> tuple[Answer, httpx.Headers, bytes]:
         """A request, tried again when the host is busy or the line breaks."""
         for attempt in range(self.retries + 1):
             async with self.stile.turn(host) as place:
-                answer, headers, body = await self._once(origin, target, most)
+                answer, headers, body = await self._once(origin, target, most, cut)
                 if answer.kind != "failed":
                     self._failures[host] = 0
                     break
@@ -206,7 +211,9 @@ class LiveFetcher:
                 self.stile.pause(host, self.backoff * 2**attempt if wanted is None else wanted)
         return answer, headers, body
 
-    async def _once(self, origin: str, target: str, most: int) -> tuple[Answer, httpx.Headers, bytes]:
+    async def _once(
+        self, origin: str, target: str, most: int, cut: bool = False
+    ) -> tuple[Answer, httpx.Headers, bytes]:
         self.requests += 1
         headers, nothing = httpx.Headers(), b""
         try:
@@ -215,11 +222,11 @@ class LiveFetcher:
                     "GET", origin + "/", extensions={"as_it_is": target.encode("ascii")}
                 )
                 reply = await self.client.send(request, stream=True)
-                headers = reply.headers
+                headers = httpx.Headers([*reply.headers.raw, *reply.extensions["location"]])
                 try:
                     kind = kind_of(reply.status_code)
                     # What an error page says is of no use, and it need not be waited for.
-                    body = await unpacked(reply, most) if kind == "page" else nothing
+                    body = await unpacked(reply, most, cut) if kind == "page" else nothing
                 finally:
                     await reply.aclose()
         except Forbidden as error:
@@ -243,7 +250,7 @@ class LiveFetcher:
                 to = urljoin(url, headers.get("location", "")).partition("#")[0]
             except ValueError:
                 to = ""
-            if not to or "location" not in headers:
+            if not split_origin(to)[0] or "location" not in headers:
                 return Answer("gone", answer.status, why="a redirect to nowhere")
             return Answer("redirect", answer.status, location=to)
         if answer.kind != "page":
@@ -267,9 +274,9 @@ class LiveFetcher:
     async def _ask_robots(self, origin: str, host: str) -> tuple[int, bytes, str]:
         target = "/robots.txt"
         for _ in range(MAX_REDIRECTS + 1):
-            answer, headers, body = await self._patiently(origin, host, target, ROBOTS_BYTES)
+            # What stands beyond the cap is not read, and what stands before it counts (RFC 9309, 2.5).
+            answer, headers, body = await self._patiently(origin, host, target, ROBOTS_BYTES, cut=True)
             if answer.kind != "redirect":
-                # Beyond the cap nothing is read, as nothing of a page beyond its cap; then all is forbidden.
                 found = answer.kind in ("page", "gone")
                 return answer.status if found else UNREACHABLE, body, "" if found else answer.why
             origin_, host, target = split_origin(urljoin(origin + target, headers.get("location", "")))
@@ -316,27 +323,58 @@ def split_origin(url: str) -> tuple[str, str, str]:
     return f"{scheme}://{host}", host, target if target.startswith("/") else "/" + target
 
 
-async def unpacked(reply: httpx.Response, most: int) -> bytes:
-    """The body, unpacked piece by piece: a bomb is noticed when it passes the cap, not when it has gone off."""
+async def unpacked(reply: httpx.Response, most: int, cut: bool = False) -> bytes:
+    """The body, unpacked piece by piece: a bomb is noticed when it passes the cap, not when it has gone off.
+
+    With `cut` the beginning of a longer body is taken; else it is `TooLarge`.
+    """
     coding = reply.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise Truncated(f"an encoding that was not asked for: {coding}")
     out, size, packed = [], 0, 0
-    unpack = zlib.decompressobj(47) if coding not in ("", "identity") else None
+    unpack = Unpacker(coding) if coding not in ("", "identity") else None
     async for part in reply.aiter_raw():
         packed += len(part)
         if unpack is not None:
-            try:
-                part = unpack.decompress(part, most - size + 1)
-            except zlib.error:
-                if coding != "deflate" or size or packed != len(part):
-                    raise Truncated("a body that cannot be unpacked") from None
-                unpack = zlib.decompressobj(-15)  # some servers send deflate without its header
-                part = unpack.decompress(part, most - size + 1)
+            part = unpack(part, most - size + 1)
         size += len(part)
-        if size > most or packed > most:
-            raise TooLarge
         out.append(part)
-    if unpack is not None and packed and not unpack.eof:
+        if size > most or packed > most:
+            if cut:
+                return b"".join(out)[:most]
+            raise TooLarge
+    if unpack is not None and packed and not unpack.done:
         raise Truncated("a packed body that ends too early")
     return b"".join(out)
+
+
+class Unpacker:
+    """gzip (one member after another, as it may come) and deflate (some servers send it without its header)."""
+
+    def __init__(self, coding: str) -> None:
+        self._raw_allowed = coding == "deflate"
+        self._stream = zlib.decompressobj(47)
+        self._began = False
+
+    @property
+    def done(self) -> bool:
+        return self._stream.eof
+
+    def __call__(self, part: bytes, most: int) -> bytes:
+        out = b""
+        while part and len(out) < most:
+            if self._stream.eof:
+                if not part.strip(b"\0"):
+                    break  # padding
+                self._stream = zlib.decompressobj(47)
+            try:
+                out += self._stream.decompress(part, most - len(out))
+            except zlib.error:
+                if not self._raw_allowed or self._began:
+                    raise Truncated("a body that cannot be unpacked") from None
+                self._stream = zlib.decompressobj(-15)
+                self._began = True
+                continue
+            self._began = True
+            part = self._stream.unused_data
+        return out

@@ -122,11 +122,12 @@ class Robots:
     """
 
     def __init__(self, status: int, body: bytes, agent: str, trouble: str = "") -> None:
-        self.agent, self.unreachable = agent, not 200 <= status < 500
+        # Groups are for product names; what else stands in the user agent (a contact's address) is none.
+        self.agent, self.unreachable = agent.partition("/")[0], not 200 <= status < 500
         self.why = (
             f"robots.txt cannot be read: {trouble or status}" if self.unreachable else "robots.txt says no"
         )
-        text = body.decode("utf-8", "replace") if 200 <= status < 300 else ""
+        text = body.decode("utf-8-sig", "replace") if 200 <= status < 300 else ""
         self._rules = Protego.parse(text)
 
     def allows(self, url: str) -> bool:
