@@ -146,7 +146,6 @@ def test_all_members_of_a_gzip_body_are_read() -> None:
         "ftp://a.example/",
         "http://[",
         "data:text/html,hello",
-        "//",
     ],
 )
 def test_a_redirect_to_what_is_no_web_page_is_a_dead_end_and_not_asked_again(location: str) -> None:
