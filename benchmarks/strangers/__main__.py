@@ -48,6 +48,7 @@ def main() -> None:
     )
     parser.add_argument("--rules", action="store_true", help="show the rules")
     parser.add_argument("--peer", type=Path, help="a directory with simple.py")
+    parser.add_argument("--given", action="store_true", help="the true clusters are given to the learner")
     parser.add_argument("--write-only", action="store_true")
     options = parser.parse_args()
     total: list[tuple[Score, int, Score]] = []
@@ -82,6 +83,7 @@ def run(site: Site, folder: Path, options: argparse.Namespace) -> tuple[Score, i
         for line in (folder / f"{name}.truth.tsv").read_text(encoding="utf-8").splitlines()[1:]
     ]
     half = split(rows)
+    given = {url: {"cluster": int(c), "soft": soft == "1"} for url, c, soft, _ in rows} if options.given else {}
     truth = {url: int(cluster) for url, cluster, soft, _ in rows if half[url] == "test" and soft == "0"}
     (folder / f"{name}.split.tsv").write_text(
         "".join(f"{u}\t{s}\t0\n" for u, s in half.items()), encoding="utf-8"
@@ -92,7 +94,7 @@ def run(site: Site, folder: Path, options: argparse.Namespace) -> tuple[Score, i
             record = json.loads(line)
             target = urljoin(record["url"], record["location"]) if "location" in record else record["url"]
             if half.get(record["url"], "train") == "train" and half.get(target, "train") == "train":
-                out.write(line)
+                out.write(json.dumps(record | given.get(record["url"], {})) + "\n")
     began = time.process_time()
     book = undust.learn(undust.read(str(train)))
     spent = time.process_time() - began

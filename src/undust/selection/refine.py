@@ -9,7 +9,7 @@ would have proposed it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -218,8 +218,13 @@ class Candidate:
     changed: int  # forms it changes, merged or not
 
 
-def refine(trial: Trial, bar: Bar) -> list[Candidate]:
-    """The widest parts of a tried rule that pass the bar, best first; none when nothing does."""
+def refine(
+    trial: Trial, bar: Bar, say: Callable[[Rule, str, Ints], None] | None = None
+) -> list[Candidate]:
+    """The widest parts of a tried rule that pass the bar, best first; none when nothing does.
+
+    `say` is told of each part that does not pass: the rule, why not, and the events it was judged on.
+    """
     if not trial.good.any():
         return []
     view = trial.view
@@ -229,7 +234,6 @@ def refine(trial: Trial, bar: Bar) -> list[Candidate]:
     covered = np.zeros(len(trial.source), bool)
     feats = features(trial)
     by_name = {f.name: f for f in feats}
-    affected = trial.rows
     # Some sites take `;` for `&`, to others it is part of a value: unless the site is known to take it, a rule
     # speaks of one separator only.
     must = {"separator"} if "separator" in by_name and not view.semicolons else set()
@@ -270,28 +274,54 @@ def refine(trial: Trial, bar: Bar) -> list[Candidate]:
                 continue
             conditions = [(f, int(f.codes[trial.source[mine[0]]])) for f in fs]
             rule = narrowed(trial.rule, conditions)
-            prior = strength(rule)
-            low, good, bad = count.judged(prior, bar)
-            total_bad = int(trial.bad[mine].sum())
+            low, good, bad = count.judged(strength(rule), bar)
+            why = _refusal(rule, trial, mine, count, (low, good, bad), bar)
+            why = why or _width(rule, trial, mine, fs, conditions, by_name)
+            if why:
+                if say is not None:
+                    say(rule, why, mine)
+                continue
             merges = int(trial.good[mine].sum())
-            if low < bar.precision or good < bar.clusters or bad > bar.impurity * (good + bad):
-                continue
-            if total_bad > bar.impurity * (merges + total_bad) or count.near > max(2, merges):
-                continue
-            if _downhill(trial, mine) or not _witnessed(rule, trial, mine, bar):
-                continue
-            if not _each_alone(rule, trial, mine, bar):
-                continue
-            if _mixed(trial, mine, by_name, combo) or not _tested(
-                trial, mine, fs, conditions, by_name, affected, prior
-            ):
-                continue
             covered[mine] = True
             rows = trial.rows
             for f, code in conditions:
                 rows = rows[f.codes[rows] == code]
             found.append(Candidate(rule, low, good, bad, count.near, merges, len(fs), len(rows)))
     return sorted(found, key=lambda c: (-c.merges, c.rule.id))
+
+
+def _refusal(
+    rule: Rule, trial: Trial, mine: Ints, count: Count, judged: tuple[float, int, int], bar: Bar
+) -> str | None:
+    """What the events say against a rule; None: nothing."""
+    low, good, bad = judged
+    total_bad = int(trial.bad[mine].sum())
+    merges = int(trial.good[mine].sum())
+    if bad > bar.impurity * (good + bad) or total_bad > bar.impurity * (merges + total_bad):
+        return f"{total_bad} of {merges + total_bad} merges are of different pages"
+    if low < bar.precision or good < bar.clusters:
+        return f"{good} contents are too few"
+    if count.near > max(2, merges):
+        return f"{count.near} merges are of pages that are nearly alike, {merges} of pages that are alike"
+    if _downhill(trial, mine):
+        return "it leads from pages to redirects or errors"
+    if not _witnessed(rule, trial, mine, bar) or not _each_alone(rule, trial, mine, bar):
+        return "not each of the parameters was seen not to matter"
+    return None
+
+
+def _width(
+    rule: Rule,
+    trial: Trial,
+    mine: Ints,
+    fs: Sequence[Feature],
+    conditions: Sequence[tuple[Feature, int]],
+    by_name: dict[str, Feature],
+) -> str | None:
+    """Why the rule would speak of more than was seen; None: it does not."""
+    if _mixed(trial, mine, by_name, tuple(f.name for f in fs)):
+        return "it is wrong in one part of what it changes"
+    return _untested(trial, mine, fs, conditions, by_name, trial.rows, strength(rule))
 
 
 def _combinations(by_name: dict[str, Feature], must: set[str]) -> Iterator[tuple[str, ...]]:
@@ -455,7 +485,7 @@ def _overwrites(rule: Rule) -> bool:
     return any("{" in str(rule.when.get(k, "{")) for k in fixed)
 
 
-def _tested(
+def _untested(
     trial: Trial,
     mine: Ints,
     fs: Sequence[Feature],
@@ -463,8 +493,8 @@ def _tested(
     by_name: dict[str, Feature],
     affected: Ints,
     prior: float,
-) -> bool:
-    """Is the context about as wide as what was seen?
+) -> str | None:
+    """Why the context is wider than what was seen; None: it is not.
 
     Most URLs it would change must lie in path shapes with evidence. One that drops blank parameters must have been
     seen right for each name it would drop, one that drops any value of a choice for most of the values. A rule
@@ -476,35 +506,35 @@ def _tested(
     for f, code in conditions:
         rows = rows[f.codes[rows] == code]
     if not len(rows):
-        return True
+        return None
     view, rule = trial.view, trial.rule
     if "|noblank" in str(rule.do.get("query", "")):
         good = mine[trial.good[mine]]
         seen_blank = _blank(view, trial.source[good]) - _blank(view, trial.anchor[good])
         if len(seen_blank) < 2 or not _blank(view, rows) <= seen_blank:
-            return False
+            return "not all of the blank parameters were seen not to matter"
     if "value" in by_name and "value" not in {f.name for f in fs} and prior < 14:
         value = by_name["value"].codes
         kinds = np.unique(value[rows])
         good = mine[trial.good[mine]]
         good_values = np.unique(value[np.r_[trial.source[good], trial.anchor[good]]])
         if len(kinds) <= FEW_VALUES and np.isin(value[rows], good_values).mean() < 0.9:
-            return False
+            return "not most of its few values were seen not to matter"
     if not _seen_widely(trial, mine, {f.name for f in fs}, prior):
-        return False
+        return "it would speak of paths or values that were not seen"
     shape = view.shapes[0]
     share = float(np.isin(shape[rows], np.unique(shape[trial.source[mine]])).mean())
     if share < (0.3 if prior >= 10 else 0.7):
-        return False
+        return f"only {share:.0%} of what it changes lies where it was seen to be right"
     if "separator" not in {f.name for f in fs} and "separator" in by_name:
         sep = by_name["separator"].codes
         if not np.isin(np.unique(sep[rows]), np.r_[-1, np.unique(sep[trial.source[mine]])]).all():
-            return False
+            return "it was seen with one separator only"
     if any(k.startswith("path") for k in rule.do):
         tail = view.tails[0]
         if not np.isin(np.unique(tail[rows]), np.unique(tail[trial.source[mine]])).all():
-            return False
+            return "it was not seen on every kind of file it would touch"
         folds = any(isinstance(v, str) and ("|lower" in v or "|upper" in v) for v in rule.do.values())
-        if folds or _overwrites(rule):
-            return len(mine) >= 0.5 * len(rows)
-    return True
+        if (folds or _overwrites(rule)) and len(mine) < 0.5 * len(rows):
+            return "most of its results were not seen to exist"
+    return None
