@@ -10,11 +10,11 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from undust.learners.base import Learner
-from undust.learners.view import View, escape
+from undust.learners.view import OPAQUE_TYPES, View, escape
 from undust.likeness import Site
 from undust.rules import Evidence, Rule, Scope
 from undust.rules.pattern import Template, parse_template
-from undust.url import field_name, field_value
+from undust.url import field_name, field_value, value_type
 
 Proposal = tuple[tuple[tuple[str, Any], ...], tuple[tuple[str, Any], ...]]  # (when, do), hashable
 Form = tuple[str, str, tuple[str, ...]]  # origin, path, query fields
@@ -122,6 +122,7 @@ class Alignment(Learner):
         for name, k in matrix.items():
             if k >= 2:
                 yield ((), ((f"matrix[{name}]", None),)), k
+        yield from _opaque_segments(view)
         main = max(origins, key=lambda o: (origins[o], o), default="")
         for origin, k in sorted(origins.items()):
             if origin != main and k >= 2:
@@ -140,6 +141,24 @@ def _families(names: Iterable[str]) -> list[tuple[str, ...]]:
         if head and mark and tail:
             found[head].append(name)
     return [tuple(family) for family in found.values() if 1 < len(family) <= 8]
+
+
+_LONG = re.compile(r"[0-9A-Za-z_~\-]{12,}")
+
+
+def _opaque_segments(view: View) -> Iterator[tuple[Proposal, int]]:
+    """Segments near the start of a path that hold what looks like a session id: `/(S(f0a1..))/page` for `/page`."""
+    seen: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for _, path, _ in view.parts:
+        for i, segment in enumerate(path.split("/")[1:4]):
+            for m in _LONG.finditer(segment):
+                kind = value_type(m.group())
+                if kind in OPAQUE_TYPES:
+                    form = escape(segment[: m.start()]) + f"{{:{kind}}}" + escape(segment[m.end() :])
+                    seen[i, form].add(segment)
+    for (i, form), segments in sorted(seen.items()):
+        if len(segments) >= 3:
+            yield (((f"path[{i}]", form),), ((f"path[{i}]", None),)), len(segments)
 
 
 _MATRIX = re.compile(r";([A-Za-z_][\w.-]*)=")

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from undust.likeness import Site
 from undust.rules import CompiledRule, MutableUrl
-from undust.url import field_name, field_value, parse, query_separator, split_query
+from undust.url import field_name, field_value, parse, query_separator, split_query, value_type
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -94,9 +94,7 @@ class View:
 
         `NEAR`, but more where different pages of one build are that alike anyway: what they share is the template.
         """
-        codes = self.shapes[0]
-        names = self.names[0]
-        kind = np.unique(codes * (names.max(initial=0) + 1) + names, return_inverse=True)[1]
+        kind = np.unique(self.kinds, return_inverse=True)[1]
         bar = np.full(int(kind.max(initial=0)) + 1, NEAR)
         rows = np.flatnonzero((self.cluster >= 0) & ~self.soft)
         order = rows[np.lexsort((rows, kind[rows]))]
@@ -150,6 +148,30 @@ class View:
         return out
 
     @cached_property
+    def matrix(self) -> dict[str, dict[int, str]]:
+        """Path parameter's name -> form -> value (`/page;jsessionid=9F`)."""
+        out: dict[str, dict[int, str]] = defaultdict(dict)
+        for i, (_, path, _) in enumerate(self.parts):
+            if ";" in path:
+                for name, value in _MATRIX.findall(path):
+                    out[name].setdefault(i, value)
+        return out
+
+    def opaque(self, key: str) -> bool:
+        """Do the values of `query[name]` or `matrix[name]` look like session ids? Nearly all must, and differ."""
+        known = self._opaque.get(key)
+        if known is None:
+            kind, _, name = key.rstrip("]").partition("[")
+            values = set((self.matrix if kind == "matrix" else self.values).get(name, {}).values()) - {""}
+            alike = sum(value_type(v) in OPAQUE_TYPES or _NUMBER.fullmatch(v) is not None for v in values)
+            known = self._opaque[key] = len(values) >= 3 and alike >= 0.9 * len(values)
+        return known
+
+    @cached_property
+    def _opaque(self) -> dict[str, bool]:
+        return {}
+
+    @cached_property
     def rows_of_path(self) -> dict[str, list[int]]:
         """Forms by their whole path."""
         out: dict[str, list[int]] = defaultdict(list)
@@ -186,6 +208,12 @@ class View:
     def shapes(self) -> tuple[Ints, list[str]]:
         """Code per form of its path's shape, and the shapes as patterns of the rule language."""
         return path_shapes([p for _, p, _ in self.parts], self.pages)
+
+    @cached_property
+    def kinds(self) -> Ints:
+        """Code per form of what kind of URL it is: its path's shape and the names of its parameters."""
+        codes: Ints = self.shapes[0] * len(self.names[1]) + self.names[0]
+        return codes
 
     @cached_property
     def tops(self) -> tuple[Ints, list[str]]:
@@ -233,6 +261,9 @@ def _codes(values: Sequence[Any]) -> tuple[Ints, list[Any]]:
 # ---------------------------------------------------------------------------------------------- path shapes
 
 _DIGITS = re.compile(r"\d+")
+_MATRIX = re.compile(r";([^;=/]+)=([^;/]*)")
+_NUMBER = re.compile(r"[0-9]{9,}")  # a time in seconds, a random number: no page has so high a one
+OPAQUE_TYPES = frozenset({"hex", "uuid", "session"})
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _DEEPEST = 16  # directories below this are one `{:rest}`; recursion is bounded whatever the URL
 

@@ -140,7 +140,8 @@ def confirm(site: Site, sampled: Selection, *, risk: float = 0.001, bar: Bar | N
             chosen.reject(t, f"held on a sample, not on the whole site: {_against(t)}")
             continue
         clusters = [len(np.unique(view.cluster[t.source[mask]])) for mask in (t.good, t.bad)]
-        low = wilson_lower(clusters[0] + strength(rule), sum(clusters) + strength(rule))
+        prior = strength(rule, view.opaque)
+        low = wilson_lower(clusters[0] + prior, sum(clusters) + prior)
         seen = replace(evidence_of(t, low), level=rule.evidence.level)
         chosen.rules.append(replace(rule, evidence=seen, examples=examples_of(t)))
         chosen.lost += lost
@@ -160,7 +161,7 @@ def noise_of(view: View) -> float:
     certain = [Rule(do={f"query[{name}]": None}) for name in sorted(view.values) if name and "]" not in name]
     good = bad = 0
     for rule in certain:
-        if strength(rule) < BEYOND_DOUBT:
+        if strength(rule, view.opaque) < BEYOND_DOUBT:
             continue
         t = trial(rule, view)
         if t is not None and t.merges >= 10 and int(t.bad.sum()) <= 0.25 * t.merges:
@@ -198,7 +199,7 @@ def _take(
     """
     ranked = sorted(
         tried.values(),
-        key=lambda c: (-_weight(c), _plainness(c.rule), _length(c.rule), c.changed, c.rule.id),
+        key=lambda c: (-_weight(c, view), _plainness(c.rule), _length(c.rule), c.changed, c.rule.id),
     )
     known = {r.id for r in chosen.rules}
     merged = np.arange(view.n)  # forms united by the rules of this round
@@ -206,7 +207,7 @@ def _take(
     floor = 0.0
     any_taken = False
     for c in ranked:
-        if len(chosen.rules) >= max_rules or _weight(c) < floor:
+        if len(chosen.rules) >= max_rules or _weight(c, view) < floor:
             break
         if c.rule.id in known:
             continue
@@ -231,7 +232,7 @@ def _take(
         chosen.lost += lost
         merged = _unite(merged, t.source[t.good], t.anchor[t.good])
         written.append((_parts_written(rule), t.rows))
-        floor = max(floor, SMALL * _weight(c))
+        floor = max(floor, SMALL * _weight(c, view))
         any_taken = True
         log(
             f"round {turn} +{t.merges:5d} rows={len(t.rows)} bad={int(t.bad.sum())} near={int(t.near.sum())} "
@@ -279,10 +280,10 @@ def _length(rule: Rule) -> int:
     )
 
 
-def _weight(c: Candidate) -> float:
+def _weight(c: Candidate, view: View) -> float:
     """Merges; fewer for what takes longer to say, and for parameters dropped regardless of each other."""
     loose = [k for k, v in c.rule.do.items() if v is None and k.startswith("query[") and k not in c.rule.when]
-    doubtful = len(loose) > 1 and "names" not in c.rule.when and strength(c.rule) < BEYOND_DOUBT
+    doubtful = len(loose) > 1 and "names" not in c.rule.when and strength(c.rule, view.opaque) < BEYOND_DOUBT
     share = 0.3 if doubtful else 1.0
     return c.merges * share / (1 + WORDY * (_length(c.rule) - 1))
 

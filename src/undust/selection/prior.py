@@ -7,18 +7,25 @@ removes a parameter called `id` needs much. The names come from common knowledge
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from undust.rules import Rule
 
 NEUTRAL = 8.0
+OPAQUE = 11.0  # values that look like session ids, under a name that is not known
+
+Opaque = Callable[[str], bool]
+"""Do the values that a key (`query[s]`, `matrix[s]`) has on this site look like session ids?"""
 
 # Names that nearly always carry who asks or how one came, seldom what is shown.
 _TRACKING = re.compile(
     r"^(amp;)?(utm_\w+|mtm_\w+|itm_\w+|pk_\w+|gclid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id|srsltid|_ga|"
-    r"(php|j|asp|cf)?sess(ion)?_?(id)?|phpsessid|jsessionid|aspsessionid\w*|sid|oscsid|zenid|cfid|cftoken|s_?id|"
-    r"highlight|hilit|sectok|nocache|_|rand(om)?|timestamp|cachebust\w*)$",
+    r"(php|j|asp|cf)sess(ion)?_?(id)?|phpsessid|jsessionid|aspsessionid\w*|oscsid|zenid|cfid|cftoken|"
+    r"highlight|hilit|sectok|nocache|rand(om)?|cachebust\w*)$",
     re.I,
 )
+# Names that do so where their values look like it: `sid` is a session on one site and a story on the next.
+_SESSION = re.compile(r"^(amp;)?(sess(ion)?_?(id)?|sid|s_?id|s|_|timestamp|token|hash|ts)$", re.I)
 # Names that choose the presentation: often a default value of theirs means nothing.
 _PRESENTATION = re.compile(
     r"^(amp;)?(sort\w*|order\w*|dir|direction|view|mode|layout|style|theme|skin|lang|limit|per_?page|show\w*|"
@@ -44,36 +51,61 @@ _SAFE_HABITS = (
 )
 
 
-def strength(rule: Rule) -> float:
-    """Pseudo-observations in favour of a rule, from its form alone (0: needs all its evidence itself)."""
+def strength(rule: Rule, opaque: Opaque = lambda _: False) -> float:
+    """Pseudo-observations in favour of a rule, from its form alone (0: needs all its evidence itself).
+
+    `opaque` tells of a key whether its values on the site at hand look like session ids: a name alone is not enough
+    for the ambiguous ones, and values can be enough for a name that nobody knows.
+
+    >>> session = Rule(do={"query[sid]": None})
+    >>> strength(session), strength(session, lambda key: True)
+    (8.0, 14.0)
+    """
     score = 14.0
     for key, value in rule.do.items():
-        score = min(score, _strength_of(key, value, rule))
+        score = min(score, _strength_of(key, value, rule, opaque))
     return score
 
 
-def _strength_of(key: str, value: object, rule: Rule) -> float:
+def _strength_of(key: str, value: object, rule: Rule, opaque: Opaque) -> float:
     condition = rule.when.get(key)
-    if key.startswith("query["):
-        name = key[6:-1]
-        literal = isinstance(condition, str) and "{" not in condition
-        if value is None:
-            if _TRACKING.match(name):
-                return 14.0
-            if literal and (condition in ("", "0") or _PRESENTATION.match(name)):
-                return 12.0
-            if literal:
-                return NEUTRAL
-            return 0.0 if _CONTENT.match(name) else NEUTRAL if not _PRESENTATION.match(name) else 4.0
-        return NEUTRAL
+    if key.startswith(("query[", "matrix[")):
+        return _of_parameter(key, value, condition, opaque)
     if (isinstance(value, str) and value in _SAFE_HABITS) or (key == "query" and condition == ""):
         return 12.0
+    if key == "host" and isinstance(condition, str) and isinstance(value, str):
+        return 13.0 if _without_www(condition) == _without_www(value) else 10.0
     if key in ("scheme", "host", "port"):
         return 10.0
-    if (
-        key == "path[-1]"
-        and isinstance(condition, str)
-        and re.match(r"^(index|default|home)\.\w+$", condition)
-    ):
+    if key == "path[-1]" and isinstance(condition, str) and _INDEX.match(condition):
         return 13.0
+    if key.startswith("path[") and value is None and isinstance(condition, str) and _TOKEN.search(condition):
+        return OPAQUE
     return NEUTRAL
+
+
+_INDEX = re.compile(r"^(index|default|home)\.\w+$")
+_TOKEN = re.compile(r"\{\w*:(hex|uuid|session)\}")
+_WWW = re.compile(r"^www\d*\.")
+
+
+def _without_www(host: str) -> str:
+    return _WWW.sub("", host)
+
+
+def _of_parameter(key: str, value: object, condition: object, opaque: Opaque) -> float:
+    if value is not None:
+        return NEUTRAL
+    name = key.partition("[")[2][:-1]
+    literal = isinstance(condition, str) and "{" not in condition
+    if _TRACKING.match(name) or (_SESSION.match(name) and opaque(key)):
+        return 14.0
+    if literal and (condition in ("", "0") or _PRESENTATION.match(name)):
+        return 12.0
+    if literal:
+        return NEUTRAL
+    if _CONTENT.match(name):
+        return 0.0
+    if _PRESENTATION.match(name):
+        return 4.0
+    return OPAQUE if opaque(key) else NEUTRAL

@@ -85,7 +85,9 @@ def features(trial: Trial) -> list[Feature]:
     taken = set(rule.when)
     out: list[Feature] = []
     separates = view.separators[0][trial.rows]
-    if "separator" not in taken and (separates == 0).any() and (separates == 1).any():
+    # what separates the fields of a query says something of rules that touch the query, nothing of others
+    fielded = any(key.startswith(("query", "url", "substitute")) for key in (*rule.do, *rule.when))
+    if fielded and "separator" not in taken and (separates == 0).any() and (separates == 1).any():
         out.append(Feature("separator", *view.separators))
     out += _repeated(trial)
     if not any(k.startswith("path[") for k in taken):
@@ -274,7 +276,7 @@ def refine(
                 continue
             conditions = [(f, int(f.codes[trial.source[mine[0]]])) for f in fs]
             rule = narrowed(trial.rule, conditions)
-            low, good, bad = count.judged(strength(rule), bar)
+            low, good, bad = count.judged(strength(rule, view.opaque), bar)
             why = _refusal(rule, trial, mine, count, (low, good, bad), bar)
             why = why or _width(rule, trial, mine, fs, conditions, by_name)
             if why:
@@ -321,7 +323,7 @@ def _width(
     """Why the rule would speak of more than was seen; None: it does not."""
     if _mixed(trial, mine, by_name, tuple(f.name for f in fs)):
         return "it is wrong in one part of what it changes"
-    return _untested(trial, mine, fs, conditions, by_name, trial.rows, strength(rule))
+    return _untested(trial, mine, fs, conditions, by_name, trial.rows, strength(rule, trial.view.opaque))
 
 
 def _combinations(by_name: dict[str, Feature], must: set[str]) -> Iterator[tuple[str, ...]]:
@@ -452,8 +454,8 @@ def _seen_widely(trial: Trial, mine: Ints, used: set[str], prior: float) -> bool
     good = mine[trial.good[mine]]
     both = np.r_[trial.source[good], trial.anchor[good]]
     if "path" not in rule.when and not used & {"shape"}:
-        shapes = len(np.unique(view.shapes[0][trial.source[good]]))
-        if shapes < (2 if "top" in used or rule.scope.path else 3):
+        kinds = len(np.unique(view.kinds[trial.source[good]]))
+        if kinds < (2 if "top" in used or rule.scope.path else 3):
             return False
     if prior >= 14 or "value" in used:
         return True
