@@ -95,7 +95,7 @@ def _without_www(host: str) -> str:
 
 def _of_parameter(key: str, value: object, condition: object, opaque: Opaque) -> float:
     if value is not None:
-        return NEUTRAL
+        return _of_values(condition, value)
     name = key.partition("[")[2][:-1]
     literal = isinstance(condition, str) and "{" not in condition
     if _TRACKING.match(name) or (_SESSION.match(name) and opaque(key)):
@@ -109,3 +109,14 @@ def _of_parameter(key: str, value: object, condition: object, opaque: Opaque) ->
     if _PRESENTATION.match(name):
         return 4.0
     return OPAQUE if opaque(key) else NEUTRAL
+
+
+def _of_values(condition: object, value: object) -> float:
+    """Of setting a parameter: one value for another comes in flocks (`day=7` to `day=6`) that are mostly false.
+
+    Another spelling of one value (`07` for `7`, `Up` for `up`) is like any rule.
+    """
+    if not (isinstance(condition, str) and isinstance(value, str)) or "{" in condition + value:
+        return NEUTRAL
+    alike = condition.lower() == value.lower() or condition.lstrip("0") == value.lstrip("0")
+    return NEUTRAL if alike else 0.0

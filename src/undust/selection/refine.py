@@ -220,9 +220,7 @@ class Candidate:
     changed: int  # forms it changes, merged or not
 
 
-def refine(
-    trial: Trial, bar: Bar, say: Callable[[Rule, str, Ints], None] | None = None
-) -> list[Candidate]:
+def refine(trial: Trial, bar: Bar, say: Callable[[Rule, str, Ints], None] | None = None) -> list[Candidate]:
     """The widest parts of a tried rule that pass the bar, best first; none when nothing does.
 
     `say` is told of each part that does not pass: the rule, why not, and the events it was judged on.
