@@ -19,10 +19,12 @@ from undust.rules import Canonicalizer, Evidence, Rule, RuleBook, SiteRules
 from undust.selection.bounds import wilson_lower
 from undust.selection.prior import strength
 from undust.selection.prune import pruned
-from undust.selection.refine import Bar, Candidate, refine
+from undust.selection.refine import Bar, Candidate, counted, refine
 from undust.selection.trial import Trial, trial
 
 ROUNDS = 14
+SMALL_SITE = 3_000  # URLs up to which rules are tried out that have little evidence: a larger site has more
+TENTATIVE = 3  # further rounds, in which rules are tried out that little speaks for and nothing against
 PLAUSIBLE = 3  # true merges from which a proposal that is turned down is worth a word
 WORDY = 0.1  # what each further condition or change takes from the weight of a rule's merges
 OVERSHOOT = 1.5  # rules looked for beyond what is kept: the smallest go in the end
@@ -79,22 +81,67 @@ def select(
     chosen = Selection(view=view, noise=noise_of(view))
     bar = (bar or Bar()).allowing(chosen.noise)
     budget = risk * view.clusters
+    clean = Bar(precision=0.6, impurity=0.0, clusters=2)
     idle: dict[str, int] = {}  # proposals that brought nothing: they are tried again only with more votes
     most = int(OVERSHOOT * max_rules)
-    for turn in range(ROUNDS):
-        tried = _tried(propose(view), view, bar, idle, chosen)
+    tentative: set[str] = set()
+    for turn in range(ROUNDS + TENTATIVE):
+        proposed = propose(view)
+        tried = _tried(proposed, view, bar, idle, chosen)
         if not _take(tried, view, chosen, budget, most, turn, log):
             tried = _tried(more(view), view, bar, idle, chosen)
             if not _take(tried, view, chosen, budget, most, turn, log):
-                break
+                if view.n > SMALL_SITE:
+                    break
+                known = {rule.id for rule in chosen.rules}
+                tried = _tried(proposed, view, clean, {}, chosen)
+                if not _take(tried, view, chosen, 0.0, 2 * most, turn, log):
+                    break
+                tentative |= {rule.id for rule in chosen.rules} - known
         view = view.rewritten(canonicalizer(site, chosen.rules).map)
         view.semicolons = chosen.view.semicolons if chosen.view else False
         chosen.view = view
+    if tentative:
+        chosen = _standing(site, chosen, tentative, bar, log)
     kept = pruned(View(site), chosen.rules, max_rules, canonicalizer)
     if len(kept) < len(chosen.rules):
         chosen.rules = kept
         chosen.view = View(site).rewritten(canonicalizer(site, kept).map)
     return chosen
+
+
+def _standing(
+    site: Site, chosen: Selection, tentative: set[str], bar: Bar, log: Callable[[str], None]
+) -> Selection:
+    """Of the rules that were tried out those that hold now, each judged where all the others have been applied.
+
+    Four parameters that mostly come together have few pairs of pages each that differ in one alone: once the three
+    others are gone there are many. A rule that still has not enough is given up, the weakest first.
+    """
+    rules = list(chosen.rules)
+    first = View(site)
+    while True:
+        weakest: tuple[float, int, str] | None = None
+        seen: dict[str, Evidence] = {}
+        for k, rule in enumerate(rules):
+            if rule.id not in tentative:
+                continue
+            view = first.rewritten(canonicalizer(site, rules[:k] + rules[k + 1 :]).map)
+            view.semicolons = chosen.view.semicolons if chosen.view else False
+            t = trial(rule, view)
+            low, good, bad = counted(t, bar) if t is not None else (0.0, 0, 0)
+            if t is None or low < bar.precision or good < bar.clusters or bad or t.near.sum() > t.merges:
+                weakest = min(weakest or (2.0, 0, ""), (low, good, rule.id))
+            else:
+                seen[rule.id] = _evidence(t, low)
+        if weakest is None:
+            break
+        rules = [r for r in rules if r.id != weakest[2]]
+        log(f"given up: {weakest}")
+    rules = [replace(r, evidence=seen.get(r.id, r.evidence)) for r in rules]
+    view = first.rewritten(canonicalizer(site, rules).map)
+    view.semicolons = chosen.view.semicolons if chosen.view else False
+    return replace(chosen, rules=rules, view=view)
 
 
 def _tried(

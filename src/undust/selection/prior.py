@@ -7,7 +7,7 @@ removes a parameter called `id` needs much. The names come from common knowledge
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from undust.rules import Rule
 
@@ -69,6 +69,11 @@ def strength(rule: Rule, opaque: Opaque = lambda _: False) -> float:
 
 def _strength_of(key: str, value: object, rule: Rule, opaque: Opaque) -> float:
     condition = rule.when.get(key)
+    if key == "substitute" and isinstance(value, Mapping):
+        old, new = (_WORD.findall(str(value.get(end, ""))) for end in ("from", "to"))
+        differ = [pair for pair in zip(old, new, strict=False) if pair[0] != pair[1]]
+        numbers = len(old) == len(new) and differ and all(a.isdigit() and b.isdigit() for a, b in differ)
+        return min(_of_values(a, b) for a, b in differ) if numbers else NEUTRAL
     if key.startswith(("query[", "matrix[")):
         return _of_parameter(key, value, condition, opaque)
     if (isinstance(value, str) and value in _SAFE_HABITS) or (key == "query" and condition == ""):
@@ -84,6 +89,7 @@ def _strength_of(key: str, value: object, rule: Rule, opaque: Opaque) -> float:
     return NEUTRAL
 
 
+_WORD = re.compile(r"[^\W_]+")
 _INDEX = re.compile(r"^(index|default|home)\.\w+$")
 _TOKEN = re.compile(r"\{\w*:(hex|uuid|session)\}")
 _WWW = re.compile(r"^www\d*\.")

@@ -18,7 +18,7 @@ import numpy as np
 from undust.learners.view import Ints, View, escape
 from undust.rules import Rule
 from undust.selection.bounds import wilson_lower
-from undust.selection.prior import strength
+from undust.selection.prior import OPAQUE, strength
 from undust.selection.trial import Trial
 from undust.url import field_name, field_value
 
@@ -85,9 +85,7 @@ def features(trial: Trial) -> list[Feature]:
     taken = set(rule.when)
     out: list[Feature] = []
     separates = view.separators[0][trial.rows]
-    # what separates the fields of a query says something of rules that touch the query, nothing of others
-    fielded = any(key.startswith(("query", "url", "substitute")) for key in (*rule.do, *rule.when))
-    if fielded and "separator" not in taken and (separates == 0).any() and (separates == 1).any():
+    if not _aside(rule) and "separator" not in taken and (separates == 0).any() and (separates == 1).any():
         out.append(Feature("separator", *view.separators))
     out += _repeated(trial)
     if not any(k.startswith("path[") for k in taken):
@@ -375,6 +373,14 @@ def _tally(context: Ints, cluster: Ints, fold: Ints, good: Any, bad: Any, near: 
     return [Count(g[i], b[i], int(m[i])) for i in range(n)]
 
 
+def counted(trial: Trial, bar: Bar) -> tuple[float, int, int]:
+    """Lower bound of a tried rule's precision as it stands, and the contents that speak for and against it."""
+    cluster = trial.view.cluster[trial.source]
+    one = np.zeros(len(cluster), np.int64)
+    (count,) = _tally(one, cluster, cluster % FOLDS, trial.good, trial.bad, trial.near, 1)
+    return count.judged(strength(trial.rule, trial.view.opaque), bar)
+
+
 def _each_alone(rule: Rule, trial: Trial, mine: Ints, bar: Bar) -> bool:
     """Of several parameters that go whether or not the others are there, each must be seen not to matter."""
     names = [
@@ -452,7 +458,7 @@ def _seen_widely(trial: Trial, mine: Ints, used: set[str], prior: float) -> bool
     good = mine[trial.good[mine]]
     both = np.r_[trial.source[good], trial.anchor[good]]
     if "path" not in rule.when and not used & {"shape"}:
-        kinds = len(np.unique(view.kinds[trial.source[good]]))
+        kinds = len(np.unique((view.kinds if _aside(rule) else view.shapes[0])[trial.source[good]]))
         if kinds < (2 if "top" in used or rule.scope.path else 3):
             return False
     if prior >= 14 or "value" in used:
@@ -469,6 +475,17 @@ def _seen_widely(trial: Trial, mine: Ints, used: set[str], prior: float) -> bool
             if len({have[row] for row in both.tolist() if row in have}) < MANY_VALUES:
                 return False
     return True
+
+
+def _aside(rule: Rule) -> bool:
+    """Does it touch neither the page's name nor its parameters, but host, scheme, port or a session in the path?
+
+    What separates parameters is nothing to such a rule, and other parameters are other kinds of URLs to it.
+    """
+    return all(
+        key in ("scheme", "host", "port") or (value is None and key.startswith(("matrix[", "path[0]")))
+        for key, value in rule.do.items()
+    )
 
 
 def _blank(view: View, rows: Ints) -> set[str]:
@@ -530,7 +547,7 @@ def _untested(
         sep = by_name["separator"].codes
         if not np.isin(np.unique(sep[rows]), np.r_[-1, np.unique(sep[trial.source[mine]])]).all():
             return "it was seen with one separator only"
-    if any(k.startswith("path") for k in rule.do):
+    if any(k.startswith("path") for k in rule.do) and prior != OPAQUE:
         tail = view.tails[0]
         if not np.isin(np.unique(tail[rows]), np.unique(tail[trial.source[mine]])).all():
             return "it was not seen on every kind of file it would touch"
