@@ -83,7 +83,9 @@ def run(site: Site, folder: Path, options: argparse.Namespace) -> tuple[Score, i
         for line in (folder / f"{name}.truth.tsv").read_text(encoding="utf-8").splitlines()[1:]
     ]
     half = split(rows)
-    given = {url: {"cluster": int(c), "soft": soft == "1"} for url, c, soft, _ in rows} if options.given else {}
+    given = (
+        {url: {"cluster": int(c), "soft": soft == "1"} for url, c, soft, _ in rows} if options.given else {}
+    )
     truth = {url: int(cluster) for url, cluster, soft, _ in rows if half[url] == "test" and soft == "0"}
     (folder / f"{name}.split.tsv").write_text(
         "".join(f"{u}\t{s}\t0\n" for u, s in half.items()), encoding="utf-8"

@@ -57,7 +57,13 @@ def test_the_prior_orders_what_common_knowledge_orders() -> None:
             Rule(when={} if value is None else {f"query[{name}]": value}, do={f"query[{name}]": None})
         )
 
-    assert drop("sid") > drop("colour") > drop("id") == 0
+    assert drop("PHPSESSID") > drop("colour") > drop("id") == 0
+    # `sid` is a session on one site and a story on the next: its values tell
+    session = Rule(do={"query[sid]": None})
+    assert strength(session, lambda key: True) == drop("PHPSESSID") and strength(session) == drop("colour")
+    # one day for another is true by accident, one spelling for another is not
+    day, month = ({"query[d]": v} for v in ("7", "07"))
+    assert strength(Rule(when=day, do={"query[d]": "8"})) == 0 < strength(Rule(when=day, do=month))
     assert drop("start", "0") > drop("start")
     assert drop("amp;utm_source") == drop("utm_source")
 

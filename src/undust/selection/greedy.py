@@ -133,7 +133,7 @@ def _standing(
             if t is None or low < bar.precision or good < bar.clusters or bad or t.near.sum() > t.merges:
                 weakest = min(weakest or (2.0, 0, ""), (low, good, rule.id))
             else:
-                seen[rule.id] = _evidence(t, low)
+                seen[rule.id] = evidence_of(t, low)
         if weakest is None:
             break
         rules = [r for r in rules if r.id != weakest[2]]
