@@ -18,7 +18,7 @@ from undust.engines.learn import learn
 from undust.errors import UndustError, UsageError
 from undust.likeness import sketch_kind, sketcher
 from undust.measures import evaluate
-from undust.rules import Canonicalizer, RuleBook
+from undust.rules import Canonicalizer, Guard, Rule, RuleBook, SiteRules
 
 from . import crawls
 from .crawls import Failing, pages
@@ -97,6 +97,33 @@ def test_apply(frame, book: RuleBook) -> None:
     made = {row["url"]: row["canonical"] for row in out.collect()}
     assert made == {url: canon(url) for url in made}
     assert any(url != canonical for url, canonical in made.items())
+
+
+def test_apply_with_a_list(session) -> None:
+    guard = Guard(({"path": "/topic,{t:int}.{page:int}.html"},))
+    rule = Rule(when={"path": "/topic,{t:int}.msg{:int}.html"}, do={"path": "/topic,{t}.0.html"}, guard=guard)
+    drop = Rule(do={"query[sid]": None})
+    book = RuleBook(
+        {
+            "a.example": SiteRules("a.example", ("a.example", "www.a.example"), [rule, drop]),
+            "b.example": SiteRules("b.example", ("b.example",), [drop]),
+        }
+    )
+    listed = [f"http://a.example/topic,{t}.0.html" for t in range(20)]
+    listed += [f"http://www.a.example/topic,{t}.15.html?sid=1" for t in range(0, 20, 2)]
+    urls = [
+        f"http://{host}.example/topic,{t}.msg{t}.html?sid=2" for t in range(25) for host in ("a", "b", "c")
+    ]
+    frame = session.createDataFrame([(url, i) for i, url in enumerate([*urls, None])], "url string, n int")
+    every = session.createDataFrame([(url,) for url in [*listed, *urls, None]], "url string")
+    done = spark.apply(frame, book, listed=every)
+    assert done.columns == ["url", "n", "canonical"]
+    rows = sorted(done.collect(), key=lambda row: row["n"])
+    canon = Canonicalizer(book, listed=[*listed, *urls])
+    assert [row["canonical"] for row in rows] == [*canon.map(urls), None]
+    assert sum(row["canonical"] in listed for row in rows) == 10
+    skipped = {row["url"]: row["canonical"] for row in spark.apply(frame, book).collect()}
+    assert [skipped[url] for url in urls] == Canonicalizer(book).map(urls)
 
 
 def test_evaluate(frame, table, book: RuleBook) -> None:

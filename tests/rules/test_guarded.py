@@ -62,6 +62,10 @@ def test_a_message_is_the_first_page_of_a_topic_with_one_page():
         "/topic,1.15.html?sid=3",
         "/x/../topic,1.15.html",
         "/topic,1.015.html",
+        "/topic,01.15.html",
+        "/topic%2C1%2E15.html",
+        "/topic,1.15.html/",
+        "/topic,1.15.html;jsessionid=AB12?x=1",
     ],
 )
 def test_another_page_of_the_topic_blocks_the_merge(other):
@@ -72,6 +76,14 @@ def test_another_page_of_the_topic_blocks_the_merge(other):
     assert "another page of t 1" in str(canon.explain(url))
     without = canon_of(["/topic,1.0.html", "/topic,2.15.html"], FIRST, sid)
     assert without(url) == f"{HOST}/topic,1.0.html"
+
+
+def test_a_list_copied_from_html_blocks_all_the_same():
+    url = f"{HOST}/view?t=1&p=7"
+    canon = canon_of(["/view?t=1", "/view?t=1&amp;start=15"], BY_NAME)
+    assert canon(url) == url
+    # but the page itself, spelled in other ways, is no other page
+    assert canon_of(["/view?t=1", "/view?t=%31", "/view/?t=1"], BY_NAME)(url) == f"{HOST}/view?t=1"
 
 
 def test_nothing_is_led_to_a_page_that_is_not_listed():

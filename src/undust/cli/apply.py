@@ -85,8 +85,7 @@ def command(
             bar.update(len(some))
     in_force = sum(rule.status in LEVELS[level] for rule in book.rules()) - len(canon.skipped)
     console.bad_lines(work.first_bad, work.bad)
-    beyond = {} if canon.beyond is None else {"aliases": canon.beyond.looked_up}
-    beyond |= tell(canon)
+    beyond = tell(canon)
     console.summary(in_=work.seen, out=work.seen, merged=work.merged, rules=in_force, bad=work.bad, **beyond)
     return 3 if too_many_bad(work.bad, work.seen, max_bad_ratio) else 0
 

@@ -47,16 +47,22 @@ def _parquet(path: str) -> Iterator[str]:
 
 
 def tell(canon: Canonicalizer) -> dict[str, int]:
-    """Say which guarded rules were not used and why; the figures for the summary."""
+    """Say which guarded rules and aliases were not used, and why; figures for the summary, table and rules apart."""
+    out: dict[str, int] = {}
+    if canon.beyond is not None:
+        out["aliases"] = canon.beyond.looked_up
+        if canon.beyond.astray:
+            console.note(f"{canon.beyond.astray} aliases not followed: they lead to hosts of other sites")
     if canon.skipped:
         n = len(canon.skipped)
-        console.note(
-            f"{n} guarded rule{'s' * (n > 1)} skipped: what else is listed is not known (give --list)"
-        )
-        return {"skipped": n}
-    if canon.guarded is None:
-        return {}
-    unused = canon.guarded.unused()
-    for rule, why in unused:
-        console.note(f"guarded rule {rule.id} not used: {why}")
-    return {"guarded": canon.guarded.followed, **({"unused": len(unused)} if unused else {})}
+        what = "guarded rule" if n == 1 else "guarded rules"
+        console.note(f"{n} {what} skipped: what else is listed is not known (give --list)")
+        out["skipped"] = n
+    if canon.guarded is not None:
+        unused = canon.guarded.unused()
+        for rule, why in unused:
+            console.note(f"guarded rule {rule.id} not used: {why}")
+        out["guarded"] = canon.guarded.followed
+        if unused:
+            out["unused"] = len(unused)
+    return out

@@ -114,13 +114,20 @@ def apply(
     level: str = "probable",
     partitions: int | None = None,
     aliases: AliasTable | None = None,
+    listed: DataFrame | None = None,
 ) -> DataFrame:
     """The DataFrame with a column `out`: the canonical URL, or the key (`emit="key"`).
 
     The book is broadcast and each row stands for itself: nothing is shuffled, so no site is too large. If some
     partitions are much larger than others, as after a grouping by site, `partitions` deals the rows out anew,
     in turn and whatever their site. A table of `aliases` is loaded by each worker from where it lies.
+
+    Guarded rules ask for a list of all URLs: `listed`, a DataFrame with the same column. Then the URLs of the
+    domains that have such rules are brought together with those that are listed of them, a domain a task; all
+    others stay where they are. Without it these rules are skipped.
     """
+    if listed is not None and any(rule.guard is not None for rule in book.rules()):
+        return _asked(urls, book, listed, column, out, emit, level, partitions, aliases)
     if partitions:
         urls = urls.repartition(partitions)
     sent = urls.sparkSession.sparkContext.broadcast(book.dumps())
@@ -133,6 +140,79 @@ def apply(
             yield pa.RecordBatch.from_arrays([*batch.columns, made], [*batch.schema.names, out])
 
     return urls.mapInArrow(rewrite, _schema(urls, ((out, pa.string()),)))
+
+
+def _asked(
+    urls: DataFrame,
+    book: RuleBook,
+    listed: DataFrame,
+    column: str,
+    out: str,
+    emit: str,
+    level: str,
+    partitions: int | None,
+    aliases: AliasTable | None,
+) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    unit = _Units(book)
+    sent = urls.sparkSession.sparkContext.broadcast(book.dumps())
+
+    def marked(frame: DataFrame) -> DataFrame:
+        def mark(batches: Batches) -> Batches:
+            for batch in batches:
+                units = pa.array([unit(url) for url in batch.column(column).to_pylist()], pa.string())
+                yield pa.RecordBatch.from_arrays([*batch.columns, units], [*batch.schema.names, UNIT])
+
+        return frame.mapInArrow(mark, _schema(frame, ((UNIT, pa.string()),)))
+
+    def rewrite(these: pa.Table, those: pa.Table) -> pa.Table:
+        canon = Canonicalizer(
+            _book(sent.value),
+            level=level,
+            aliases=aliases,
+            listed=(url for url in those.column(column).to_pylist() if url is not None),
+        )
+        made = canon.map(these.column(column).to_pylist(), emit=emit)
+        return _restored(these).append_column(out, pa.array(made, pa.string()))
+
+    given = marked(urls)
+    schema = _schema(urls, ((out, pa.string()),))
+    alone = given.where(f.col(UNIT).isNull()).drop(UNIT)
+    apart = apply(
+        alone, book, column=column, out=out, emit=emit, level=level, partitions=partitions, aliases=aliases
+    )
+    asking = given.where(f.col(UNIT).isNotNull()).groupBy(UNIT)
+    asked = marked(listed.select(column)).where(f.col(UNIT).isNotNull()).groupBy(UNIT)
+    return apart.unionByName(asking.cogroup(asked).applyInArrow(rewrite, schema))
+
+
+class _Units:
+    """Which URLs must come together for guarded rules to be asked: a registrable domain each, or all a site spans."""
+
+    def __init__(self, book: RuleBook) -> None:
+        self.everywhere = False
+        self.of: dict[str, str] = {}
+        for name, site in sorted(book.sites.items()):
+            asking = [rule for rule in site.rules if rule.guard is not None]
+            if not asking:
+                continue
+            self.everywhere |= name == "*"
+            scopes = [rule.scope for rule in asking]
+            named = {*site.hosts, *(h for s in scopes for h in (*s.hosts, s.domain or ""))} - {"", "*"}
+            domains = {registrable(host) for host in named} | ({name} if book.site_key == "domain" else set())
+            units = {self.of.get(domain, domain) for domain in domains - {"*"}}
+            if units:
+                one = min(units)
+                self.of |= dict.fromkeys(domains - {"*"}, one)
+                self.of = {domain: one if unit in units else unit for domain, unit in self.of.items()}
+
+    def __call__(self, url: str | None) -> str | None:
+        """The unit of a URL; None: no guarded rule is about it."""
+        if url is None:
+            return None
+        domain = registrable(host_of(normal(url)))
+        return self.of.get(domain, domain if self.everywhere else None)
 
 
 def evaluate(

@@ -20,7 +20,7 @@ from undust.rules.listed import Listed
 from undust.rules.mutable import MutableUrl
 from undust.rules.program import Plan, Program
 from undust.rules.rule import Rule
-from undust.url import normal, normal_escapes, split_key
+from undust.url import host_labels, normal, normal_escapes, split_key
 
 LEVELS: Final = {
     "validated": frozenset({"validated"}),
@@ -35,6 +35,8 @@ LONG: Final = 1 << 10
 
 # scheme://authority as a whole, and nothing that could belong to another component
 _PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*)?://[^/?#]*\Z")
+
+_AUTHORITY_END = re.compile(r"[/?#]")
 
 Step = tuple["Rule | None", str, str]
 
@@ -147,7 +149,8 @@ class Canonicalizer:
         self._programs: dict[tuple[str, ...], Program] = {}
         self._known: dict[tuple[str | None, str], Program | None] = {}
         self._places: dict[str, Place | None] = {}
-        self.beyond = Beyond(self._many, aliases) if aliases is not None else None
+        self.beyond = Beyond(self._many, aliases, self._akin) if aliases is not None else None
+        self._homes: dict[str, str] = {host: site.name for site in book.sites.values() for host in site.hosts}
         under_guard = Directory()
         guarded: list[Rule] = []
         for site in book.sites.values():
@@ -213,7 +216,7 @@ class Canonicalizer:
 
     def _led(self, url: str, steps: list[Step], looked_up: dict[int, str], beyond: Beyond) -> Settled:
         """The same for a URL that the table may know: what `Beyond.many` does, step by step."""
-        found = beyond.aliases.find(url)
+        found = beyond.find(url)
         trail: list[str] = []
         settled = Settled(url)
         while True:
@@ -225,10 +228,22 @@ class Canonicalizer:
             now, ended = followed(trail, settled.url)
             if ended:
                 return Settled(now, tuple(trail[trail.index(settled.url) :]))
-            found = beyond.aliases.find(now)
+            found = beyond.find(now)
             if found is None or found.url == now:
                 return settled
             url = now
+
+    def _akin(self, url: str, to: str) -> bool:
+        """Whether an alias stays on its site: on its host, its registrable domain, or the hosts of one site."""
+        scheme, _, rest = url.partition("://")
+        if to.startswith(f"{scheme}://{_AUTHORITY_END.split(rest, maxsplit=1)[0]}/"):
+            return True
+        here, there = MutableUrl(url), MutableUrl(to)
+        if not here.host or not there.host or there.scheme not in ("http", "https", here.scheme):
+            return False
+        if self.book.site_key == "all" or host_labels(here.host)[0] == host_labels(there.host)[0]:
+            return True
+        return here.host in self._homes and self._homes[here.host] == self._homes.get(there.host)
 
     def settle(self, url: str, steps: list[Step] | None = None) -> Settled:
         """The canonical URL, and whether the rules went in a circle or came to no end."""

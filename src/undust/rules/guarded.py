@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from undust.rules.compiled import CompiledRule, Test, compile_condition, compile_rule
 from undust.rules.directory import Directory
@@ -173,10 +175,10 @@ class Guarded:
     def _against(self, lead: Lead, to: str) -> str | None:
         """What the list has against a step; None: nothing."""
         ready = lead.ready
-        told = self.listed.rules.get(ready.key)
-        why = incomplete(told or Told(), ready.guard)
-        if why is not None or told is None:
-            return why or "the list has nothing to say to it"
+        told = self.listed.rules.get(ready.key) or Told()
+        why = incomplete(told, ready.guard)
+        if why is not None:
+            return why
         if not self.listed.holds(to):
             return f"{to} is not in the list"
         thing = told.things.get(lead.thing)
@@ -209,7 +211,7 @@ class Guarded:
                 for ready in place.showing:
                     # What the rule itself would rewrite counts as what comes out.
                     text = led[ready.key].raw if ready.key in led else url
-                    for thing, number in _shown(ready, u):
+                    for thing, number in _shown(ready, u, url):
                         shown.append((ready, thing, number))
                         texts.append(text)
                 for lead in led.values():
@@ -327,23 +329,51 @@ def _lead(ready: Ready, url: str) -> Lead | None:
     return None if raw == url or len(raw) > u.limit else Lead(ready, _values(ready, groups), raw)
 
 
-def _shown(ready: Ready, u: MutableUrl) -> Iterator[tuple[Values, int | None]]:
-    """The things that a listed URL is a page of, with the number of the page."""
+def _shown(ready: Ready, u: MutableUrl, url: str) -> Iterator[tuple[Values, int | None]]:
+    """The things that a listed URL is a page of, with the number of the page; however carelessly it is written."""
+    plain = loosely(url)
+    forms = (u,) if plain == url else (u, MutableUrl(plain))
     for tests in ready.absent:
-        groups: dict[str, str] = {}
-        if all(test(u, groups) for test in tests):
-            number = groups.get(ready.number, "") if ready.number else ""
-            # Longer ones number no pages.
-            yield _values(ready, groups), int(number) if 0 < len(number) < 10 else None
+        for form in forms:
+            groups: dict[str, str] = {}
+            if all(test(form, groups) for test in tests):
+                number = groups.get(ready.number, "") if ready.number else ""
+                # Longer ones number no pages.
+                yield _values(ready, groups), int(number) if 0 < len(number) < 10 else None
+                break
 
 
 def _values(ready: Ready, groups: dict[str, str]) -> Values:
-    return tuple(groups[name] for name in ready.bound)
+    """What thing it is, whichever way its name is written: to take two for one costs a merge, not a page."""
+    return tuple(unquote(groups[name]).casefold().lstrip("0") for name in ready.bound)
+
+
+def loosely(url: str) -> str:
+    """A URL as people mean it: escapes decoded, `&amp;` for `&`, no path parameters, no slash at the end of the path.
+
+    Only for the question whether a listed URL is another page of a thing; nothing is rewritten to it.
+
+    >>> loosely("http://a.example/topic%2C1.15.html;sid=3/?a=1&amp;b=2")
+    'http://a.example/topic,1.15.html?a=1&b=2'
+    """
+    head, mark, query = url.partition("?")
+    if mark and "&amp;" in query:
+        query = query.replace("&amp;", "&")
+    scheme, slashes, rest = head.partition("://")
+    authority, slash, path = rest.partition("/")
+    if ";" in path:
+        path = _MATRIX.sub("", path)
+    path = path.rstrip("/")
+    out = f"{scheme}{slashes}{authority}{slash}{path}{mark}{query}"
+    return unquote(out, errors="surrogateescape") if "%" in out else out
+
+
+_MATRIX = re.compile(r";[^/]*")
 
 
 def _page(url: str) -> str:
-    """Path, query and fragment: on which of its hosts a site shows a page is all one to a guard."""
-    _, mark, rest = url.partition("://")
+    """Path, query and fragment: on which of its hosts a page is, and how it is spelled, is all one to a guard."""
+    _, mark, rest = loosely(url).partition("://")
     if not mark:
         return url
     cut = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))

@@ -119,6 +119,8 @@ def _judged(rule: Rule, view: View, chosen: Selection) -> Judged | None:
     for f in range(FOLDS):
         rest = fold != f
         stable[f] = set(_pick(families, t.good & rest, t.bad & rest)) == set(picked)
+    picked += _spare(families, picked, t.good, t.bad)
+    rule = _unpaged(rule, [families[i] for i in picked])
     blocked = np.logical_or.reduce([families[i].blocked for i in picked])
     if len(np.unique(view.cluster[t.source[t.bad & blocked]])) < TESTED:
         return None
@@ -168,6 +170,30 @@ def _pick(families: Sequence[Family], good: Bools, bad: Bools) -> list[int]:
         picked.append(best)
         left &= ~families[best].blocked
     return picked
+
+
+def _spare(families: Sequence[Family], picked: Sequence[int], good: Bools, bad: Bools) -> list[int]:
+    """Further kinds of numbered pages that keep wrong merges apart and no right one: elsewhere they may be the only
+    ones that are listed."""
+    spare = [
+        i
+        for i, f in enumerate(families)
+        if i not in picked
+        and f.numbered
+        and (bad & f.blocked).sum() >= TESTED
+        and not (good & f.blocked).any()
+    ]
+    return spare[: FAMILIES - len(picked)]
+
+
+def _unpaged(rule: Rule, families: Sequence[Family]) -> Rule:
+    """The rule for URLs that do not say themselves which page they are: those it must not lead anywhere."""
+    when = dict(rule.when)
+    for family in families:
+        for key, condition in family.absent.items():
+            if family.numbered and condition == "{page:int}" and key not in rule.do:
+                when.setdefault(key, None)
+    return replace(rule, when=when)
 
 
 def _deployed(rule: Rule, view: View, chosen: Selection) -> Trial | None:
