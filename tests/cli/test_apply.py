@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import json
 import os
@@ -106,6 +107,26 @@ def test_compressed_in_and_out(undust, book, tmp_path, suffix, pack, unpack) -> 
     assert unpack(target.read_bytes()) == b"http://www.a.test/x?t=2\n"
     piped = undust("apply", "-r", book, stdin=pack(LINES[:30]))
     assert piped.stdout == b"http://www.a.test/x?t=2\n"
+
+
+def test_a_byte_order_mark_hides_no_url(undust: Undust, book: Path) -> None:
+    lines = codecs.BOM_UTF8 + b"http://www.a.test/x?sid=1\nhttp://www.a.test/y?sid=1\n"
+    done = undust("apply", "-r", book, stdin=lines)
+    assert done.stdout == codecs.BOM_UTF8 + b"http://www.a.test/x\nhttp://www.a.test/y\n"
+    assert last_line(done.stderr) == "in=2 out=2 merged=2 rules=2 bad=0"
+    record = json.loads(undust("apply", "-r", book, "--emit", "jsonl", stdin=lines).stdout.splitlines()[0])
+    assert record["canonical"] == "http://www.a.test/x"
+
+
+def test_rejects_take_the_place_of_no_other_file(undust: Undust, book: Path, tmp_path: Path) -> None:
+    urls = tmp_path / "urls"
+    urls.write_bytes(LINES)
+    for taken in (urls, book):
+        before = taken.read_bytes()
+        done = undust("apply", "-r", book, urls, "--rejects", taken)
+        assert done.returncode == 2
+        assert b"would take the place" in done.stderr
+        assert taken.read_bytes() == before
 
 
 def test_lines_keep_their_ends(undust: Undust, book: Path) -> None:

@@ -87,6 +87,36 @@ def test_crawl_with_many_bad_lines_is_done_in_part(undust: Undust, tmp_path: Pat
     assert pq.read_table(out).num_rows == 2
 
 
+def test_a_file_that_is_cut_off_is_done_in_part(undust: Undust, tmp_path: Path) -> None:
+    log = tmp_path / "access.log.gz"
+    log.write_bytes(gzip.compress(LOG * 9)[:-6])
+    for arguments in (["crawl", "-o", tmp_path / "pages.parquet"], ["learn", "-o", tmp_path / "rules.json"]):
+        done = undust(*arguments, log, "--host", "a.test")
+        assert done.returncode == 3, done.stderr
+        assert b"truncated; what was there has been read" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["crawl", "learn", "evaluate"])
+def test_the_field_of_the_url_can_be_named(undust: Undust, book: Path, tmp_path: Path, verb: str) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("link,size\nhttp://www.a.test/x,1\nhttp://www.a.test/y,1\n")
+    given = {"evaluate": ["-r", book]}.get(verb, ["-o", tmp_path / "out"])
+    done = undust(verb, *given, table)
+    assert done.returncode == 1
+    assert (
+        f"{table}:1: no URL column in this header: link, size (say which: --url-field link)"
+        in done.stderr.decode()
+    )
+    assert undust(verb, *given, table, "--url-field", "link").returncode == 0
+
+
+def test_explain_takes_bytes_that_are_no_text(undust: Undust, book: Path) -> None:
+    done = undust("explain", "-r", book, "-", stdin=b"http://www.a.test/caf\xe9?sid=1\n")
+    assert done.returncode == 0
+    assert b"= http://www.a.test/caf\xe9\n" in done.stdout
+    assert b"caf\xe9" in undust("explain", "-r", book, "http://www.a.test/caf\udce9?sid=1").stdout
+
+
 def test_crawl_of_a_missing_file_leaves_nothing(undust: Undust, tmp_path: Path) -> None:
     done = undust("crawl", tmp_path / "missing.log", "-o", tmp_path / "pages.parquet")
     assert done.returncode == 1

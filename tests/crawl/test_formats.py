@@ -51,7 +51,7 @@ def test_bad_lines_among_good_ones_do_not_hide_the_format() -> None:
 
 
 def test_nothing_is_recognised_in_prose() -> None:
-    with pytest.raises(InputError, match=r"no known format \(force one with --format"):
+    with pytest.raises(InputError, match=r"no known format; .*\(force one with --format"):
         detect(Source.of(b"It was a dark and stormy night.\n", "novel.txt"))
 
 
@@ -350,3 +350,70 @@ def test_values_that_do_not_fit_are_left_out() -> None:
         "digest": {"a": 1},
     }
     assert to_batch([odd]).to_pylist()[0] == dict.fromkeys(odd, None) | {"url": "http://h/a%00b\ufffd"}
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("link,size\nhttp://h/a,1\nhttp://h/b,2\n", "link"),
+        ('"Address";"Title"\n"http://h/a";"A"\n"http://h/b";"B, C"\n', "Address"),
+        ("n\tpage\n1\thttp://h/a\n2\thttp://h/b\n", "page"),
+    ],
+)
+def test_a_table_whose_column_of_urls_has_an_unknown_name_is_no_list_of_urls(
+    tmp_path: Path, text: str, column: str
+) -> None:
+    with pytest.raises(InputError, match=f":1: no URL column in this header.*--url-field {column}"):
+        pages(tmp_path, text)
+    assert {row["url"] for row in pages(tmp_path, text, url_field=column)} == {"http://h/a", "http://h/b"}
+
+
+def test_column_names_are_compared_without_case_and_blanks(tmp_path: Path) -> None:
+    [page] = pages(tmp_path, "URL,Status Code,Content Type\nhttp://h/a,200,text/html\n")
+    assert (page["url"], page["status"], page["content_type"]) == ("http://h/a", 200, "text/html")
+
+
+def test_a_list_of_urls_with_commas_stays_one(tmp_path: Path) -> None:
+    urls = ["http://h/topic,1.0.html", "http://h/topic,2.0.html"]
+    assert [row["url"] for row in pages(tmp_path, "\n".join(urls))] == urls
+
+
+@pytest.mark.parametrize(
+    "text", ['["http://h/a", "http://h/b"]', '[\n "http://h/a",\n {"url": "http://h/b"}\n]']
+)
+def test_an_array_of_urls(tmp_path: Path, text: str) -> None:
+    assert [row["url"] for row in pages(tmp_path, text)] == ["http://h/a", "http://h/b"]
+
+
+def test_what_is_no_object_in_an_array_is_a_bad_line(tmp_path: Path) -> None:
+    path = tmp_path / "feed.json"
+    path.write_text('[{"url": "http://h/a"}, 7, null, [1],\n{"url": oops}]')
+    stats = read(path).stats
+    assert (stats.records, stats.lines) == (1, stats.bad + 1)
+    assert stats.bad >= 4
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            b"www.h.test/a\nwww.h.test/b\n",
+            "first one is: www.h.test/a .URLs need a scheme: http://www.h.test/a",
+        ),
+        (b"name,size\nfoo,1\n", "first one is: name,size .a table needs a column of URLs"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "this is no text"),
+        ("h\n".encode("utf-16-le") * 5, "this is no text"),
+        (b"Once upon a time\n", "first one is: Once upon a time .force one with --format"),
+    ],
+)
+def test_an_input_of_no_known_format_is_shown_with_what_to_do(tmp_path: Path, text: bytes, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        pages(tmp_path, text)
+
+
+def test_an_input_that_gives_nothing_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"<html>no map</html>")
+    assert read(path, format="sitemap").stats.notes == (f"{path}: nothing in it could be read as sitemap",)
+    path.write_bytes(b"")
+    assert read(path, format="sitemap").stats.notes == ()

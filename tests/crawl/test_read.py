@@ -132,6 +132,25 @@ def test_rejects_hold_every_bad_line_as_it_stood(tmp_path: Path) -> None:
     assert crawl.stats.first_bad[0].text == "caf\\xe9 0"
 
 
+def test_rejects_take_the_place_of_no_input(tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(b"http://h/a\nbad\n")
+    (tmp_path / "link").symlink_to(path)
+    for inputs, rejects in ((path, path), ([str(path)], tmp_path / "link")):
+        with pytest.raises(UsageError, match="is an input"):
+            read(inputs, rejects=rejects)
+    assert path.read_bytes() == b"http://h/a\nbad\n"
+
+
+def test_rejects_of_a_run_that_failed_are_not_written(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"http://h/a\nbad\n")
+    (tmp_path / "rejects").write_bytes(b"old")
+    with pytest.raises(InputError):
+        read([tmp_path / "in", tmp_path / "missing"], rejects=tmp_path / "rejects")
+    assert (tmp_path / "rejects").read_bytes() == b"old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "rejects"]
+
+
 def test_statuses_are_counted() -> None:
     crawl = read([{"url": "http://h/a", "status": s} for s in (200, 200, 404, None)])
     assert crawl.stats.statuses == {0: 1, 200: 2, 404: 1}

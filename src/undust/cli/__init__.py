@@ -5,6 +5,7 @@ Data goes to stdout, everything else to stderr. A verb is listed when its module
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -99,6 +100,9 @@ def undust(ctx: click.Context) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command line and give its exit code; whatever happens, the user sees no traceback."""
     console.quiet = console.verbose = False
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):  # a URL may hold bytes that are no text: they pass
+            stream.reconfigure(errors="surrogateescape")
     try:
         # Not `undust.main`: it has its own mind about closed pipes.
         with undust.make_context("undust", list(sys.argv[1:] if arguments is None else arguments)) as ctx:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
 import re
 import sys
 from contextlib import ExitStack
@@ -23,6 +25,7 @@ from undust.cli.console import (
     too_many_bad,
 )
 from undust.cli.lines import lines
+from undust.errors import UsageError
 from undust.files import reading, replacing
 
 if TYPE_CHECKING:
@@ -68,6 +71,9 @@ def command(
     from undust.rules import AliasTable, Canonicalizer, RuleBook
     from undust.rules.canonicalizer import LEVELS
 
+    if rejects and any(os.path.exists(rejects) and os.path.samefile(rejects, path)
+                       for path in (source, out, rules_path) if os.path.exists(path)):  # fmt: skip
+        raise UsageError(f"{rejects}: the rejects would take the place of another file of this run")
     book = RuleBook.load(rules_path)
     table = AliasTable.load(aliases_path) if aliases_path else None
     canon = Canonicalizer(book, level=level, aliases=table, listed=listed(list_path) if list_path else None)
@@ -109,6 +115,10 @@ class Filter:
 
     def rewrite(self, lines: list[bytes], name: str, rejected: BinaryIO | None) -> bytes:
         """The output for these lines."""
+        # The mark that some editors put before the first line is no part of its URL, and stays where it is.
+        mark = codecs.BOM_UTF8 if self.seen == 0 and lines[0].startswith(codecs.BOM_UTF8) else b""
+        if mark:
+            lines = [lines[0].removeprefix(mark), *lines[1:]]
         urls = [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
         bad = [i for i, url in enumerate(urls) if not _URL.match(url)]
         made, written = self._records(urls, set(bad)) if self.emit == "jsonl" else self._mapped(urls, bad)
@@ -116,7 +126,8 @@ class Filter:
         if any(line.endswith(b"\r") for line in lines):
             written = [text + "\r" * raw.endswith(b"\r") for text, raw in zip(written, lines, strict=True)]
         self._count(lines, bad, name, rejected)
-        return ("\n".join(written) + "\n").encode("utf-8", "surrogateescape")
+        out = ("\n".join(written) + "\n").encode("utf-8", "surrogateescape")
+        return out if self.emit == "jsonl" else mark + out
 
     def _mapped(self, urls: list[str], bad: list[int]) -> tuple[list[str], list[str]]:
         made: list[str] = self.canon.map(urls, emit="key" if self.emit == "key" else "url")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from tqdm import tqdm
+
+if TYPE_CHECKING:
+    from undust.crawl import ReadStats
 
 SHOWN_BAD_LINES = 5
 
@@ -38,6 +41,12 @@ class Console:
         if total > len(first):
             self.note(f"… {total - len(first):,} more such lines (--rejects FILE keeps them all)")
 
+    def reading(self, stats: ReadStats) -> None:
+        """What there is to say of the inputs: lines that could not be used, files that are cut off."""
+        self.bad_lines(stats.first_bad, stats.bad)
+        for note in stats.notes:
+            self.note(note)
+
     def summary(self, **figures: object) -> None:
         """The one line every command ends with.
 
@@ -63,6 +72,11 @@ def too_many_bad(bad: int, total: int, ratio: float) -> bool:
     return bad > ratio * total
 
 
+def in_part(stats: ReadStats, ratio: float) -> bool:
+    """Whether an input could not be used as a whole: too many bad lines, or a file that is cut off or damaged."""
+    return stats.cut > 0 or too_many_bad(stats.bad, stats.lines, ratio)
+
+
 max_bad_ratio = click.option(
     "--max-bad-ratio",
     type=click.FloatRange(0, 1),
@@ -72,6 +86,11 @@ max_bad_ratio = click.option(
 )
 rejects = click.option(
     "--rejects", type=click.Path(dir_okay=False), help="A file that gets the unusable lines."
+)
+url_field = click.option(
+    "--url-field",
+    metavar="NAME",
+    help="The field or column that holds the URL, where it has an unusual name.",
 )
 rules = click.option(
     "-r",

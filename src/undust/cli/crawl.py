@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from undust.cli.console import console, max_bad_ratio, rejects, too_many_bad
+from undust.cli.console import console, in_part, max_bad_ratio, rejects, url_field
 from undust.files import replacing
 
 
@@ -13,6 +13,7 @@ from undust.files import replacing
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The table (Parquet).")
 @click.option("--format", "format_", help="Force a format; else the first lines decide.")
 @click.option("--host", help="Scheme and host of lines that hold paths only, e.g. www.example.com.")
+@url_field
 @click.option("--memory", help="How much may be used before spilling to disk, e.g. 2GB.")
 @rejects
 @max_bad_ratio
@@ -21,6 +22,7 @@ def command(
     out: str,
     format_: str | None,
     host: str | None,
+    url_field: str | None,
     memory: str | None,
     rejects: str | None,
     max_bad_ratio: float,
@@ -38,6 +40,7 @@ def command(
         list(inputs),
         format=format_,
         host=host,
+        url_field=url_field,
         memory=memory,
         rejects=rejects,
         sketcher=likeness.sketcher,
@@ -47,10 +50,8 @@ def command(
         parquet.write_table(read.pages, file, compression="zstd")
     for text in overview(read):
         console.note(text)
-    console.bad_lines(read.stats.first_bad, read.stats.bad)
-    for note in read.stats.notes:
-        console.note(note)
+    console.reading(read.stats)
     console.summary(
         in_=read.stats.lines, out=read.n, merged=read.stats.records - read.n, rules=0, bad=read.stats.bad
     )
-    return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+    return 3 if in_part(read.stats, max_bad_ratio) else 0

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import aliases, console, level, list_, max_bad_ratio, rejects, rules, too_many_bad
+from undust.cli.console import (
+    aliases,
+    console,
+    in_part,
+    level,
+    list_,
+    max_bad_ratio,
+    rejects,
+    rules,
+    url_field,
+)
 
 if TYPE_CHECKING:
     from undust.measures import Evaluation
@@ -30,6 +40,7 @@ SITES_SHOWN = 20
 @click.option("--json", "as_json", is_flag=True, help="One JSON object with everything.")
 @click.option("--format", "format_", help="Force a format; else the first lines decide.")
 @click.option("--host", help="Scheme and host of lines that hold paths only, e.g. www.example.com.")
+@url_field
 @click.option("--memory", help="How much may be used before spilling to disk, e.g. 2GB.")
 @rejects
 @max_bad_ratio
@@ -43,6 +54,7 @@ def command(
     as_json: bool,
     format_: str | None,
     host: str | None,
+    url_field: str | None,
     memory: str | None,
     rejects: str | None,
     max_bad_ratio: float,
@@ -63,6 +75,7 @@ def command(
         list(inputs),
         format=format_,
         host=host,
+        url_field=url_field,
         memory=memory,
         rejects=rejects,
         sketcher=likeness.sketcher,
@@ -81,7 +94,7 @@ def command(
     else:
         for line in readable(result):
             click.echo(line)
-    console.bad_lines(read.stats.first_bad, read.stats.bad)
+    console.reading(read.stats)
     if result.skipped:
         console.note(
             f"{result.skipped} guarded rules skipped: what else is listed is not known (give --list)"
@@ -99,7 +112,7 @@ def command(
         ),
         **({"skipped": result.skipped} if result.skipped else {}),
     )
-    return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+    return 3 if in_part(read.stats, max_bad_ratio) else 0
 
 
 def readable(result: Evaluation) -> Iterator[str]:

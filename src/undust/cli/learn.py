@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import console, max_bad_ratio, rejects, too_many_bad
+from undust.cli.console import console, max_bad_ratio, rejects, too_many_bad, url_field
 from undust.errors import UndustError, UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ WORTH_IT = 20_000
 )
 @click.option("--format", "format_", help="Force a format; else the first lines decide.")
 @click.option("--host", help="Scheme and host of lines that hold paths only, e.g. www.example.com.")
+@url_field
 @click.option(
     "--site-key",
     type=click.Choice(["host", "domain", "all"]),
@@ -103,6 +104,7 @@ def command(
     learner: str,
     format_: str | None,
     host: str | None,
+    url_field: str | None,
     site_key: str,
     risk: float,
     settings: tuple[str, ...],
@@ -164,6 +166,8 @@ def command(
     }
     state = State(resume or _beside(out)) if resume or _is_file(out) else None
     if engine == "spark":
+        if url_field:
+            raise UsageError("--engine spark reads pages.parquet, whose column of URLs is named url")
         from undust.engines.spark import learn_files
 
         book, read = learn_files(
@@ -172,7 +176,16 @@ def command(
         pages = None
     else:
         book, read, pages = _here(
-            inputs, method, format_, rejects, aliases, memory=memory, jobs=jobs, state=state, **options
+            inputs,
+            method,
+            format_,
+            url_field,
+            rejects,
+            aliases,
+            memory=memory,
+            jobs=jobs,
+            state=state,
+            **options,
         )
     with replacing(out) as file:
         file.write(book.dumps().encode("ascii"))
@@ -180,7 +193,7 @@ def command(
     if report_path:
         from undust.cli.report import write_report
 
-        seen = pages or _read(inputs, format_, host, memory)
+        seen = pages or _read(inputs, format_, host, url_field, memory)
         write_report(report_path, book, seen, level=_shown_level(book), own=True)
     if stats:
         with replacing(stats) as file:
@@ -205,7 +218,11 @@ def command(
         bad=figures["bad"],
         **{n: figures[n] for n in ("guarded", "aliases", "failed") if figures.get(n) or n in read},
     )
-    in_part = figures["failed"] or too_many_bad(figures["bad"], figures["lines"], max_bad_ratio)
+    in_part = (
+        figures["failed"]
+        or figures.get("cut")
+        or too_many_bad(figures["bad"], figures["lines"], max_bad_ratio)
+    )
     return 3 if in_part else 0
 
 
@@ -213,6 +230,7 @@ def _here(
     inputs: tuple[str, ...],
     learner: Learner,
     format_: str | None,
+    url_field: str | None,
     rejects: str | None,
     aliases_path: str | None,
     *,
@@ -225,10 +243,8 @@ def _here(
     """Learn on this machine; what was read is given back."""
     from undust.engines.learn import learn
 
-    read = _read(inputs, format_, host, memory, rejects)
-    console.bad_lines(read.stats.first_bad, read.stats.bad)
-    for note in read.stats.notes:
-        console.note(note)
+    read = _read(inputs, format_, host, url_field, memory, rejects)
+    console.reading(read.stats)
     with console.progress(total=read.n, unit=" pages") as bar:
 
         def done(learned: SiteRules) -> None:
@@ -237,7 +253,7 @@ def _here(
 
         jobs = jobs or (processors() if read.n > WORTH_IT else 1)
         book = learn(read, learner, jobs=jobs, memory=memory, on_site=done, **options)
-    figures = {"pages": read.n, "lines": read.stats.lines, "bad": read.stats.bad}
+    figures = {"pages": read.n, "lines": read.stats.lines, "bad": read.stats.bad, "cut": read.stats.cut}
     if aliases_path:
         from undust.engines.aliases import aliases
         from undust.rules.aliases import write
@@ -250,6 +266,7 @@ def _read(
     inputs: tuple[str, ...],
     format_: str | None,
     host: str | None,
+    url_field: str | None,
     memory: str | None,
     rejects: str | None = None,
 ) -> Crawl:
@@ -259,6 +276,7 @@ def _read(
         list(inputs),
         format=format_,
         host=host,
+        url_field=url_field,
         memory=memory,
         rejects=rejects,
         sketcher=likeness.sketcher,

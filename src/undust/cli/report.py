@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import console, level, max_bad_ratio, rejects, rules, too_many_bad
+from undust.cli.console import console, in_part, level, max_bad_ratio, rejects, rules, url_field
 
 if TYPE_CHECKING:
     from undust.crawl import Crawl
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--format", "format_", help="Force a format; else the first lines decide.")
 @click.option("--host", help="Scheme and host of lines that hold paths only, e.g. www.example.com.")
+@url_field
 @click.option("--memory", help="How much may be used before spilling to disk, e.g. 2GB.")
 @rejects
 @max_bad_ratio
@@ -38,6 +39,7 @@ def command(
     truth_path: str | None,
     format_: str | None,
     host: str | None,
+    url_field: str | None,
     memory: str | None,
     rejects: str | None,
     max_bad_ratio: float,
@@ -59,12 +61,13 @@ def command(
         list(inputs),
         format=format_,
         host=host,
+        url_field=url_field,
         memory=memory,
         rejects=rejects,
         sketcher=likeness.sketcher,
         sketch_kind=likeness.sketch_kind(),
     )
-    console.bad_lines(read.stats.first_bad, read.stats.bad)
+    console.reading(read.stats)
     told = write_report(out, book, read, truth, level)
     measured, log = told["all"]["hard"], told["log"]
     console.summary(
@@ -75,7 +78,7 @@ def command(
         bad=read.stats.bad,
         **({"ceiling": f"{measured['ceiling']:.3f}", "lost": measured["lost"]} if measured["urls"] else {}),
     )
-    return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+    return 3 if in_part(read.stats, max_bad_ratio) else 0
 
 
 def write_report(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from undust.cli.console import console, max_bad_ratio, rejects, rules, too_many_bad
+from undust.cli.console import console, in_part, max_bad_ratio, rejects, rules, url_field
 from undust.cli.overview import counted
 from undust.errors import UsageError
 
@@ -73,6 +73,7 @@ SHOWN = 10
 @click.option("--dry-run", is_flag=True, help="Print what would be tried and fetch nothing.")
 @click.option("--format", "format_", help="Force a format of the inputs; else the first lines decide.")
 @click.option("--host", help="Scheme and host of lines that hold paths only, e.g. www.example.com.")
+@url_field
 @click.option("--stats", type=click.Path(dir_okay=False), help="Figures of the run as JSON.")
 @rejects
 @max_bad_ratio
@@ -98,6 +99,7 @@ def command(
     dry_run: bool,
     format_: str | None,
     host: str | None,
+    url_field: str | None,
     stats: str | None,
     rejects: str | None,
     max_bad_ratio: float,
@@ -119,11 +121,12 @@ def command(
         list(inputs),
         format=format_,
         host=host,
+        url_field=url_field,
         rejects=rejects,
         sketcher=likeness.sketcher,
         sketch_kind=likeness.sketch_kind(),
     )
-    console.bad_lines(read.stats.first_bad, read.stats.bad)
+    console.reading(read.stats)
     parameters = _settings(settings)
     if dry_run:
         for line in Validation(book, read, again=again, test=_test(method, parameters)).plan():
@@ -191,7 +194,7 @@ def command(
         return 130
     if done.trouble and not done.answers and done.undecided == figures["rules"]:
         return 1  # nothing was found out, and it is not because of the rules
-    return 3 if too_many_bad(read.stats.bad, read.stats.lines, max_bad_ratio) else 0
+    return 3 if in_part(read.stats, max_bad_ratio) else 0
 
 
 def verdicts(before: RuleBook, done: Outcome) -> Iterator[str]:

@@ -71,6 +71,8 @@ class ReadStats:
     """Format by input name."""
     notes: tuple[str, ...] = ()
     """What else the user should know: truncated files, indexes that name other files."""
+    cut: int = 0
+    """Inputs that are cut off or damaged: what precedes that has been read."""
 
     @property
     def bad_ratio(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from undust.crawl.aggregate import Aggregator
-from undust.crawl.detect import detect
+from undust.crawl.detect import BLANK, detect
 from undust.crawl.formats import Options, load
 from undust.crawl.formats.columns import from_table
 from undust.crawl.formats.records import ABSOLUTE, Numbered, lookup, to_batches
@@ -21,6 +21,7 @@ from undust.crawl.pages import Crawl
 from undust.crawl.source import Source
 from undust.crawl.tally import Tally
 from undust.errors import InputError, UsageError
+from undust.files import replacing
 
 Sketcher = Callable[[list[str]], list[list[int]]]
 """Texts to min-hashes."""
@@ -69,7 +70,7 @@ def read(
     """
     options = Options(host=host, url_field=url_field)
     with ExitStack() as stack:
-        tally = Tally(None if rejects is None else stack.enter_context(_rejects(rejects)))
+        tally = Tally(None if rejects is None else stack.enter_context(_rejects(rejects, inputs)))
         pages = stack.enter_context(Aggregator(memory, temp_dir, threads))
         for batch in _batches(inputs, format, options, tally):
             tally.batch(batch)
@@ -79,11 +80,19 @@ def read(
         return Crawl(pages.finish(), tally.stats())
 
 
-def _rejects(path: str | Path) -> BinaryIO:
-    try:
-        return Path(path).open("wb")
-    except OSError as error:
-        raise UsageError(f"cannot write the rejects to {path}: {error.strerror}") from None
+def _rejects(path: str | Path, inputs: Any) -> AbstractContextManager[BinaryIO]:
+    """The file for bad lines, beside its target until all is read."""
+    for one in inputs if isinstance(inputs, list | tuple) else [inputs]:
+        if (
+            isinstance(one, str | Path)
+            and Path(path).exists()
+            and Path(one).exists()
+            and Path(one).samefile(path)
+        ):
+            raise UsageError(f"{path} is an input: the rejects would take its place")
+    if not Path(path).absolute().parent.is_dir():
+        raise UsageError(f"cannot write the rejects to {path}: no such directory")
+    return replacing(path, compress=False)
 
 
 class _Listed(str):
@@ -96,11 +105,13 @@ def _batches(inputs: Any, format: str | None, options: Options, tally: Tally) ->
             source = Source.open(item)
             try:
                 tally.start(source.name)
-                source.note = tally.note
+                source.note = tally.damage
                 name = format or _detect(source, tally, lenient=isinstance(item, _Listed))
                 if name is not None:
                     tally.recognised(name)
+                    before, empty = tally.lines, not source.head().strip(BLANK)
                     yield from load(name).read(source, options, tally)
+                    tally.done(before, empty)
             finally:
                 source.close()
         elif isinstance(item, list):

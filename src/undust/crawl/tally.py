@@ -36,6 +36,7 @@ class Tally:
         self._inputs = 0
         self._formats: dict[str, str] = {}
         self._notes: list[str] = []
+        self._cut = 0
         self._rejects = rejects
         self._input = ""
         self._input_records = 0
@@ -72,6 +73,16 @@ class Tally:
         """Something about the present input that the user should know."""
         self._notes.append(f"{self._input}: {what}")
 
+    def damage(self, what: str) -> None:
+        """The present input is cut off or damaged: what follows is not in the figures."""
+        self._cut += 1
+        self.note(what)
+
+    def done(self, lines_before: int, empty: bool) -> None:
+        """An input has been read: one that holds something, and gave nothing, is not passed over in silence."""
+        if not empty and self.lines == lines_before:
+            self.note(f"nothing in it could be read as {self._formats[self._input]}")
+
     def batch(self, batch: pa.RecordBatch) -> None:
         """A batch of records is done.
 
@@ -101,4 +112,5 @@ class Tally:
             statuses={s: c for s, c in sorted(self._statuses.items()) if c},
             formats=dict(self._formats),
             notes=tuple(self._notes),
+            cut=self._cut,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,10 @@ from undust.crawl.formats import Head, Options
 from undust.crawl.formats.records import Numbered, fields, lookup, to_batches
 from undust.crawl.source import Source
 from undust.crawl.tally import Tally
+
+_TEXTS = re.compile(rb'\[\s*"(?:[A-Za-z][A-Za-z0-9+.-]*:)?/').match
+_ITEM = re.compile(r"[^\s,\]]")
+"""Where the next value of an array begins."""
 
 
 def parse(text: str | bytes) -> Any:
@@ -40,7 +45,8 @@ def item(line: str | bytes) -> dict[str, Any] | None:
 
 def sniff(head: Head) -> float:
     """Lines that are JSON objects with a URL among their fields; or an array that begins with an object."""
-    if head.data.lstrip()[:1] == b"[" and head.data.lstrip()[1:].lstrip()[:1] in (b"{", b"]"):
+    start = head.data.lstrip()
+    if start[:1] == b"[" and (start[1:].lstrip()[:1] in (b"{", b"]") or _TEXTS(start)):
         return 1.0
     objects = [item(line) for line in head.lines]
     return head.share(sum(o is not None and "url" in fields(o) for o in objects))
@@ -54,10 +60,11 @@ def _lines(source: Source, tally: Tally) -> Iterator[tuple[int, bytes, dict[str,
 
 
 def _array(source: Source, tally: Tally) -> Iterator[tuple[int, bytes, dict[str, Any] | None]]:
-    """The objects of one array, however it is laid out; in memory, as such files are small."""
+    """The objects (or URLs) of one array, however it is laid out; in memory, as such files are small."""
     text = b"".join(source.blocks()).decode("utf-8", "surrogateescape")
-    decode, at, line, counted = json.JSONDecoder().raw_decode, 0, 1, 0
-    while (at := text.find("{", at)) >= 0:
+    decode, at, line, counted = json.JSONDecoder().raw_decode, text.find("[") + 1, 1, 0
+    while found := _ITEM.search(text, at):
+        at = found.start()
         tally.lines += 1
         line, counted = line + text.count("\n", counted, at), at
         try:
@@ -65,7 +72,10 @@ def _array(source: Source, tally: Tally) -> Iterator[tuple[int, bytes, dict[str,
         except (ValueError, RecursionError):
             end = text.find("\n", at) + 1 or len(text)
             value = None
-        yield line, text[at:end].encode("utf-8", "surrogateescape"), value
+        if isinstance(value, str):
+            value = {"url": value}
+        row = value if isinstance(value, dict) else None
+        yield line, text[at:end].encode("utf-8", "surrogateescape"), row
         at = end
 
 
