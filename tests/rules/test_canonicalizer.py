@@ -335,3 +335,8 @@ def test_figures_decide_between_equals_only_if_they_agree():
     one = Rule(do={"query[s]": None, "query[t]": None}, evidence=Evidence(precision_low=0.9))
     two = Rule(do={"query[s]": None}, evidence=Evidence(precision_low=0.99))
     assert canon_of(one, two)("http://example.com/?s&t&u") == "http://example.com/?u"
+
+
+def test_a_query_that_loses_its_last_ampersand_has_other_parameters() -> None:
+    canon = Canonicalizer(RuleBook({"h.test": SiteRules("h.test", rules=[Rule(do={"query[t]": None})])}))
+    assert canon("http://h.test/?a=1;t=2&t") == "http://h.test/?a=1" == canon("http://h.test/?a=1;t=2")

@@ -531,7 +531,8 @@ class Canonicalizer:
                     out[number] = self._odd(url, stuck)
                     continue
                 mask, names, texts, always, drops = plan
-                if not always and (";" not in query or "&" in query):
+                # Without its last `&` a query is one of `;`, and then has other parameters.
+                if not always and ";" not in query:
                     for text in texts:
                         if text in now:
                             break
