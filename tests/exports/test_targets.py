@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
-import re
 import shutil
 import socket
 import subprocess
@@ -15,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import readers
 
 from undust.exports import TARGETS, export
 from undust.exports.expression import Rewrite
@@ -63,13 +62,7 @@ def agrees(book: RuleBook, urls: list[str], after: list[str]) -> int:
 
 
 def test_regex_lines_do_in_python_what_the_book_does(book: RuleBook, urls: list[str]) -> None:
-    lines = [line.split("\t") for line in export(book, "regex").text.splitlines()[1:]]
-    steps = [(re.compile(pattern), replacement) for pattern, replacement, _ in lines]
-    after = []
-    for url in urls:
-        for pattern, replacement in steps:
-            url = pattern.sub(replacement, url)
-        after.append(url)
+    after = list(map(readers.regex(export(book, "regex").text), urls))
     assert agrees(book, urls, after) > len(urls) // 3
 
 
@@ -87,14 +80,6 @@ def test_nutch_rules_do_in_java_what_the_book_does(book: RuleBook, urls: list[st
     assert (tmp_path / "twice").read_text().splitlines() == once
     assert agrees(book, urls, once) > len(urls) // 3
     assert found.beside["host-urlnormalizer.txt"] == "www.demo.undust.test demo.undust.test\n"
-
-
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """url-matcher asks tldextract, which would fetch the list of suffixes on first use: take the one it ships."""
-    tldextract = pytest.importorskip("tldextract.tldextract")
-    offline = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-    monkeypatch.setattr("url_matcher.util.tldextract.extract", offline)
 
 
 def dud(text: str, tmp_path: Path):  # type: ignore[no-untyped-def]
@@ -147,26 +132,10 @@ def test_duplicate_url_discarder_traps(tmp_path: Path, no_network: None) -> None
     assert "port" in whys[rules[4].id]
 
 
-def clear_urls(data: dict, url: str) -> str:  # type: ignore[type-arg]
-    """What the add-on does with one URL, as far as parameters go."""
-    for provider in data["providers"].values():
-        if re.search(provider["urlPattern"], url, re.IGNORECASE) is None:
-            continue
-        base, mark, query = url.partition("?")
-        kept = [
-            field
-            for field in query.split("&")
-            if not any(
-                re.fullmatch(rule, field.partition("=")[0], re.IGNORECASE) for rule in provider["rules"]
-            )
-        ]
-        url = base + (mark + "&".join(kept) if kept and mark else "")
-    return url
-
-
 def test_clearurls_does_what_the_book_does(book: RuleBook, urls: list[str]) -> None:
-    data = json.loads(export(book, "clearurls").text)
-    assert agrees(book, urls, [clear_urls(data, url) for url in urls]) > 0
+    text = export(book, "clearurls").text
+    for apply in (readers.clear_urls(text), readers.clear_urls_before(text)):
+        assert agrees(book, urls, list(map(apply, urls))) > 0
 
 
 def test_clearurls_lists_names_whose_case_matters() -> None:
@@ -175,30 +144,9 @@ def test_clearurls_lists_names_whose_case_matters() -> None:
     assert {missing.rule.id for missing in found.missing} == {rule.id for rule in rules}
 
 
-def clean_param(text: str) -> dict[str, list[tuple[str, list[str]]]]:
-    """A small parser: host -> (path prefix, names)."""
-    found: dict[str, list[tuple[str, list[str]]]] = {}
-    host = ""
-    for line in text.splitlines():
-        if line.startswith("# "):
-            host = line[2:]
-        elif line:
-            directive, names, *path = line.split(" ")
-            assert directive == "Clean-param:" and len(path) < 2 and len(line) <= 500
-            found.setdefault(host, []).append((path[0] if path else "/", names.split("&")))
-    return found
-
-
 def test_clean_param_read_back_does_what_the_book_does(book: RuleBook, urls: list[str]) -> None:
-    lines = clean_param(export(book, "clean-param").text)
-    after = []
-    for url in urls:
-        host, path = url.split("/")[2], url[url.index("/", 8) :]
-        base, mark, query = url.partition("?")
-        names = {name for prefix, some in lines[host] if path.startswith(prefix) for name in some}
-        kept = [field for field in query.split("&") if field.partition("=")[0] not in names]
-        after.append(base + (mark + "&".join(kept) if kept and mark else ""))
-    assert agrees(book, urls, after) > 0
+    apply = readers.clean_param(export(book, "clean-param").text)
+    assert agrees(book, urls, list(map(apply, urls))) > 0
 
 
 @pytest.mark.parametrize("to", ["nginx", "apache"])

@@ -37,6 +37,8 @@ def command(rules_path: str, to: str, out: str, level: str) -> None:
                     file.write(text.encode())
                 console.note(f"{Path(out).with_name(name)} belongs to it")
     console.note(f"{to}: {caveat(to)}")
+    for one in made.wider:
+        console.note(f"written, but read more broadly: {one}")
     for one in made.missing:
         console.note(f"not expressible: {one}")
     left = len({one.rule.id for one in made.missing})

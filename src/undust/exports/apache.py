@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from undust.exports.expression import Rewrite
 from undust.exports.sequence import redirects
-from undust.exports.target import Export
+from undust.exports.target import Export, comment
 from undust.rules import RuleBook
 
 CAVEAT = "rules not validated by fetching are commented out; validate before you redirect people"
@@ -26,7 +26,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     >>> print(write(RuleBook({"a.example": SiteRules("a.example", rules=[rule])})).text)
     # Redirects...
     # ... validated: *: when path is /a: set path to /b
-    RewriteCond "%{ENV:UNDUST_URL}" "^(https?://a\\.example(?::[0-9]+)?)(?=[/?#]|$)(?:/a)((?:[?#].*)?)$"
+    RewriteCond "%{ENV:UNDUST_URL}" "^(https?://a\\.example(?::[0-9]+)?)(?=[/?#]|$)(?:/a)(?!\\?[^#]*;)((?:[?#].*)?)$"
     RewriteRule ^ "%1/b%2?%9" [R=301,NE,QSD,QSL,L]
     """
     found = redirects(book, level)
@@ -39,8 +39,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
         off = "" if rule.status == "validated" else "# "
         if rule.id != told:
             told = rule.id
-            about = "".join(char if char.isprintable() else "?" for char in rule.describe())
-            lines.append(f"# {rule.id} {rule.status}: {about}\n")
+            lines.append(f"# {rule.id} {rule.status}: {comment(rule.describe())}\n")
         lines.append(f'{off}RewriteCond "%{{ENV:UNDUST_URL}}" "{rewrite.pattern}"\n')
         lines.append(f'{off}RewriteRule ^ "{target(rewrite)}?%9" [R=301,NE,QSD,QSL,L]\n')
     return Export(_HEAD + "".join(lines), found.missing)

@@ -6,14 +6,19 @@ import json
 import re
 from typing import Any
 
-from undust.exports.target import Cannot, Export, NotExpressible, Placed, as_drop, ask_nobody, placed
+from undust.exports.company import Company
+from undust.exports.target import Cannot, Export, NotExpressible, Paths, Placed, as_drop, ask_nobody
 from undust.rules import Rule, RuleBook
 
-CAVEAT = "paths and hosts are matched regardless of case there; URLs with a port are left alone"
+CAVEAT = (
+    "paths and hosts are matched regardless of case there; empty fields go; URLs with a port are left alone"
+)
+
+_CASED = re.compile(r"[^\W\d_]")
 
 # `*` and a final `|` have a meaning in url-matcher's patterns; `?` and `#` would end the path.
+_NAME = re.compile(r"[^&;#=%+*\s\x00-\x20]+\Z")
 _PATH = re.compile(r"/[^*|?#;\s]*\Z")
-_CASELESS = re.compile(r"[0-9._\-~]+\Z")
 
 
 def write(book: RuleBook, level: str = "probable") -> Export:
@@ -23,43 +28,55 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     >>> rules = [Rule(do={"query[sid]": None}), Rule(when={"path": "/a"}, do={"path": "/b"})]
     >>> found = write(RuleBook({"a.example": SiteRules("a.example", rules=rules)}))
     >>> json.loads(found.text)[0]["urlPattern"], [m.why for m in found.missing]
-    ({'exclude': ['www.a.example/'], 'include': ['a.example/']}, ['it can only drop parameters'])
+    ({'exclude': ['www.a.example/', '?sid=*;*'], 'include': ['a.example/']}, ['it can only drop parameters'])
     """
     names: dict[str, dict[str, None]] = {}  # pattern -> names
     segments: dict[str, int] = {}
     whole: dict[str, None] = {}
     anywhere: dict[str, None] = {}
     missing: list[NotExpressible] = []
+    wider: list[NotExpressible] = []
     hosts: set[str] = set()
-    for place in placed(book, level):
+    company = Company.of(book, level)
+    paths = Paths(place.rule for place in company.places)
+    for place in company.places:
         rule = place.rule
         try:
             ask_nobody(rule)
+            place.check()
+            if why := company.needed(rule):
+                raise Cannot(why)
             if any(":" in host for host in place.hosts):
                 raise Cannot("it never matches a host with a port")
             if place.domain is not None and rule.scope.path:
                 raise Cannot("it knows no path for a domain with all below it")
+            path = "/"
             if rule.do.keys() == {"query"} and rule.do["query"] is None:
-                whole |= dict.fromkeys(_patterns(place, *_path_of(rule)))
+                path, exact = _path_of(rule)
+                if place.anywhere:
+                    raise Cannot("it would be followed only where no other is")
+                _cased(path, paths)
+                whole |= dict.fromkeys(_patterns(place, path, exact))
             elif any(key.startswith("path[") for key in rule.do):
-                for pattern, at in _segment(place).items():
-                    segments[pattern] = at
+                path, at = _segment(place)
+                _cased(path, paths)
+                segments |= dict.fromkeys(_patterns(place, path, False), at)
             else:
                 drop = as_drop(rule)
-                if not all(name.isprintable() and not set("&;#=%+") & set(name) for name in drop.names):
-                    raise Cannot("a name that it would not find")
+                path = drop.prefix
+                if not all(map(_NAME.match, drop.names)):
+                    raise Cannot("a name that it would not find, or find where it is not")
+                if drop.value is not None:
+                    raise Cannot("of a parameter given twice it takes whichever has the value")
                 if place.anywhere:
-                    if drop.prefix != "/" or drop.exact or drop.value:
-                        raise Cannot("it knows no path and no value without a host")
+                    if drop.prefix != "/" or drop.exact:
+                        raise Cannot("it knows no path without a host")
                     anywhere |= dict.fromkeys(drop.names)
+                _cased(path, paths)
                 for pattern in _patterns(place, drop.prefix, drop.exact):
-                    if drop.value is not None:
-                        if not _CASELESS.match(drop.value) or pattern.endswith("|"):
-                            raise Cannot(
-                                "values are compared regardless of case, and not where the path is exact"
-                            )
-                        pattern += f"?{drop.names[0]}={drop.value}"
                     names.setdefault(pattern, {}).update(dict.fromkeys(drop.names))
+            if _CASED.search(path):
+                wider.append(NotExpressible(rule, f"the path {path} is matched regardless of case"))
         except Cannot as error:
             missing.append(NotExpressible(rule, str(error)))
             continue
@@ -74,7 +91,12 @@ def write(book: RuleBook, level: str = "probable") -> Export:
         rules.append(_rule(0, "", "queryRemoval", sorted(anywhere)))
     rules += [_rule(0, p, "queryRemovalExcept", []) for p in sorted(whole)]
     rules += [_rule(1, p, "subpathRemoval", [at]) for p, at in sorted(segments.items())]
-    return Export(json.dumps(rules, indent=2, sort_keys=True) + "\n", missing)
+    return Export(json.dumps(rules, indent=2, sort_keys=True) + "\n", missing, wider=tuple(wider))
+
+
+def _cased(path: str, paths: Paths) -> None:
+    if paths.other_case(path):
+        raise Cannot(f"the case of a path matters here: {path}")
 
 
 def _path_of(rule: Rule) -> tuple[str, bool]:
@@ -102,7 +124,7 @@ def _patterns(place: Placed, path: str, exact: bool) -> list[str]:
     return [f"{host}{path}{end}" for host in place.hosts for end in ends]
 
 
-def _segment(place: Placed) -> dict[str, int]:
+def _segment(place: Placed) -> tuple[str, int]:
     """A segment that is dropped where it and all before it are known: the output no longer matches."""
     rule = place.rule
     ((key, action),) = rule.do.items() if len(rule.do) == 1 else (("", ""),)
@@ -116,11 +138,11 @@ def _segment(place: Placed) -> dict[str, int]:
     literals = [rule.when[f"path[{i}]"] for i in range(int(found[1]) + 1)]
     if not all(isinstance(one, str) and one and "{" not in one for one in literals) or rule.scope.path:
         raise Cannot("it drops segments by number only, and they must be known")
-    path = "/" + "/".join(map(str, literals)) + "/"
-    return dict.fromkeys(_patterns(place, path, False), int(found[1]))
+    return "/" + "/".join(map(str, literals)) + "/", int(found[1])
 
 
 def _rule(order: int, pattern: str, processor: str, arguments: list[Any]) -> dict[str, Any]:
+    """One rule; `exclude` keeps it from what the pattern takes beyond what the rule is for."""
     out: dict[str, Any] = {
         "order": order,
         "processor": processor,
@@ -129,7 +151,13 @@ def _rule(order: int, pattern: str, processor: str, arguments: list[Any]) -> dic
     if arguments:
         out["args"] = arguments
     host, slash, _ = pattern.partition("/")
+    exclude = []
     if slash:
         # A pattern for a host is one for its www. twin too; a twin the rule is for has a pattern of its own.
-        out["urlPattern"]["exclude"] = [f"www.{host}/"]
+        exclude = [f"www.{host}/"]
+    if processor == "queryRemoval":
+        # `?sid=1;t=2` would lose its `t` too.
+        exclude += [f"?{name}=*;*" for name in arguments]
+    if exclude:
+        out["urlPattern"]["exclude"] = exclude
     return out

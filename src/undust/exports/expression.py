@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,9 @@ from undust.rules.pattern import Pattern, Template, parse_key, parse_pattern, pa
 from undust.url import Key
 
 Replacement = tuple["str | int", ...]
+
+MOST_OF_ONE = 2
+"""How often a parameter may be given for all of it to be dropped."""
 
 _OF_HOST = ("scheme", "host", "port")
 _SPECIAL = frozenset(".?+*()|{}^$[]")
@@ -46,10 +49,18 @@ def quote(text: str) -> str:
     >>> quote("/a.php b")
     '/a\\\\.php\\\\x20b'
     """
-    return "".join(
-        "\\" + char if char in _SPECIAL else f"\\x{ord(char):02X}" if char in _HEXED else char
-        for char in text
-    )
+    return "".join(map(_quoted, text))
+
+
+def _quoted(char: str) -> str:
+    if char in _SPECIAL:
+        return "\\" + char
+    if char in _HEXED or (char.isascii() and not char.isprintable()):
+        return f"\\x{ord(char):02X}"
+    if not char.isprintable():
+        # A line that ends here for some reader would be followed by whatever the rule says next.
+        raise Cannot(f"{char!r} cannot be written into a file that is read line by line")
+    return char
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,8 @@ class Rewrite:
     rule: Rule
     pattern: str
     replacement: Replacement
+    hosts: tuple[str, ...] = ()
+    """The only hosts it can match; none: any."""
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -86,6 +99,11 @@ def rewrites(place: Placed) -> list[Rewrite]:
     >>> r.apply("http://example.com/wiki/Dust")
     'http://example.com/?title=Dust'
     """
+    place.check()
+    return [replace(found, hosts=place.hosts) for found in _rewrites(place)]
+
+
+def _rewrites(place: Placed) -> list[Rewrite]:
     rule = place.rule
     ask_nobody(rule)
     if "substitute" in rule.do:
@@ -268,7 +286,7 @@ class _Writer:
         self.conditions(edit)
         self.path()
         self.query(edit)
-        return Rewrite(self.rule, "".join(self.text), tuple(_joined(self.replacement)))
+        return _checked(Rewrite(self.rule, "".join(self.text), tuple(_joined(self.replacement))))
 
     # conditions, as looks ahead from the beginning of the path
 
@@ -538,11 +556,17 @@ class _Writer:
         some = rf"{name}(?:=[^&;#]*)?"
         keep = self.replacement
         absent = rf"(?!\?(?:[^#]*[&;])?{name}(?:[=&;#]|$))"
+        if edit.kind != "whole":
+            # Semicolons may be separators, or become them when the last `&` goes. What one rule leaves alone all must:
+            # else a later one would lead on from where the book never was.
+            self.add(r"(?!\?[^#]*;)")
         if edit.kind == "keep":
             keep.append(self.capture(r"(?:[?#].*)?"))
             self.add("$")
             return
         if edit.kind == "drop":
+            # Two are dropped at most; where there are more of them none is, so that nothing is left half done.
+            self.add(rf"(?!(?:[^#]*[?&]{name}(?=[=&#]|$)){{{MOST_OF_ONE + 1}}})")
             self.add(rf"(?:\?{some}(?=#|$)|")
             keep.append(self.capture(r"\?[^#]*"))
             self.add(rf"&{some}(?=[&#]|$)|")
@@ -587,6 +611,14 @@ class _Writer:
         self.add("$")
 
 
+def _checked(rewrite: Rewrite) -> Rewrite:
+    """No text of a book may end the line it is written on, or stand for two URLs."""
+    for piece in rewrite.replacement:
+        if isinstance(piece, str) and (not piece.isprintable() or " " in piece):
+            raise Cannot(f"{piece!r} cannot be written as it stands")
+    return rewrite
+
+
 def _kind(key: str) -> str:
     if key.startswith("query["):
         return "field"
@@ -626,10 +658,15 @@ def _substitution(place: Placed, swap: Any) -> Rewrite:
     below = quote(scope) + ("" if scope.endswith("/") else "(?:[/?#]|$)") if scope != "/" else "(?:[/?#]|$)"
     guard = f"(?={scheme}://{where}{below})"
     found = f"{before}{quote(old)}{after}"
-    if swap["start"]:
-        if swap["end"]:
-            return Rewrite(rule, f"^{guard}{quote(old)}$", (new,))
-        return Rewrite(rule, f"^{guard}{quote(old)}{after}(.*)$", tuple(_joined([new, 1])))
-    if swap["end"]:
-        return Rewrite(rule, f"^{guard}(.*){before}{quote(old)}$", tuple(_joined([1, new])))
-    return Rewrite(rule, f"^{guard}((?:(?!{found}).)*){found}(.*)$", tuple(_joined([1, new, 2])))
+    pieces: list[str | int]
+    if swap["start"] and swap["end"]:
+        pattern, pieces = f"^{guard}{quote(old)}$", [new]
+    elif swap["start"]:
+        pattern, pieces = f"^{guard}{quote(old)}{after}(.*)$", [new, 1]
+    elif swap["end"]:
+        pattern, pieces = f"^{guard}(.*){before}{quote(old)}$", [1, new]
+    else:
+        # Where the text occurs twice the rule fires twice, an expression once: there it is left alone.
+        rest = f"((?:(?!{found}).)*)"
+        pattern, pieces = f"^{guard}{rest}{found}{rest}$", [1, new, 2]
+    return _checked(Rewrite(rule, pattern, tuple(_joined(pieces))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from undust.exports.expression import Rewrite
 from undust.exports.sequence import redirects
-from undust.exports.target import Export
+from undust.exports.target import Export, comment
 from undust.rules import RuleBook
 
 CAVEAT = "rules not validated by fetching are commented out; validate before you redirect people"
@@ -34,7 +34,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     >>> print(write(RuleBook({"a.example": SiteRules("a.example", rules=[rule])})).text)
     # Redirects...
         # ... validated: *: when path is /a: set path to /b
-        "~^(https?://a\\.example(?::[0-9]+)?)(?=[/?#]|$)(?:/a)((?:[?#].*)?)$" "$1/b$2";
+        "~^(https?://a\\.example(?::[0-9]+)?)(?=[/?#]|$)(?:/a)(?!\\?[^#]*;)((?:[?#].*)?)$" "$1/b$2";
     }
     """
     found = redirects(book, level)
@@ -44,7 +44,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
         off = "" if rule.status == "validated" else "# "
         if rule.id != told:
             told = rule.id
-            lines.append(f"    # {rule.id} {rule.status}: {_comment(rule.describe())}\n")
+            lines.append(f"    # {rule.id} {rule.status}: {comment(rule.describe())}\n")
         lines.append(f'    {off}"~{rewrite.pattern}" "{target(rewrite)}";\n')
     return Export(_HEAD + "".join(lines) + "}\n", found.missing)
 
@@ -52,7 +52,3 @@ def write(book: RuleBook, level: str = "probable") -> Export:
 def target(rewrite: Rewrite) -> str:
     """The replacement: `$1` is the first group; the texts hold neither `$` nor quotes."""
     return "".join(f"${piece}" if isinstance(piece, int) else piece for piece in rewrite.replacement)
-
-
-def _comment(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)

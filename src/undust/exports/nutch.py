@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 from undust.exports.expression import Rewrite
 from undust.exports.sequence import settled
-from undust.exports.target import Export, placed
+from undust.exports.target import Export, comment, placed
 from undust.rules import RuleBook
 
 CAVEAT = "to run behind urlnormalizer-basic; one pass is enough, so urlnormalizer.loop.count can stay 1"
@@ -24,7 +24,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     <regex-normalize>
       <!-- ... -->
       <regex>
-        <pattern>^(https?://)www\\.a\\.example((?::[0-9]+)?)(?=[/?#]|$)([^?#]*)((?:[?#].*)?)$</pattern>
+        <pattern>^(https?://)www\\.a\\.example((?::[0-9]+)?)(?=[/?#]|$)([^?#]*)(?!\\?[^#]*;)((?:[?#].*)?)$</pattern>
         <substitution>$1a.example$2$3$4</substitution>
       </regex>
     </regex-normalize>
@@ -36,7 +36,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     for rewrite in found.rewrites:
         if rewrite.rule.id not in told:
             told.add(rewrite.rule.id)
-            about = f"{rewrite.rule.id} {rewrite.rule.status}: {rewrite.rule.describe()}"
+            about = f"{rewrite.rule.id} {rewrite.rule.status}: {comment(rewrite.rule.describe())}"
             lines.append(f"  <!-- {escape(about).replace('--', '- -')} -->")
         lines += [
             "  <regex>",
@@ -45,12 +45,13 @@ def write(book: RuleBook, level: str = "probable") -> Export:
             "  </regex>",
         ]
     lines.append("</regex-normalize>")
+    written = {rewrite.rule.id for rewrite in found.rewrites}
     aliases = [
         f"{host} {place.rule.do['host']}"
         for place in placed(book, level)
         if place.rule.do.keys() == {"host"} and not place.rule.when and not place.rule.scope.path
         for host in place.hosts
-        if isinstance(place.rule.do["host"], str) and host != place.rule.do["host"]
+        if place.rule.id in written and host != place.rule.do["host"]
     ]
     return Export("\n".join(lines) + "\n", found.missing, {HOSTS: "".join(f"{a}\n" for a in aliases)})
 

@@ -18,7 +18,7 @@ def write(book: RuleBook, level: str = "probable") -> Export:
     >>> found = write(RuleBook({"a.example": SiteRules("a.example", rules=[rule])}))
     >>> for field in found.text.splitlines()[-1].split("\\t"):
     ...     print(field)
-    ^(https?://a\\.example(?::[0-9]+)?)(?=[/?#]|$)(?:/old/([0-9]+))((?:[?#].*)?)$
+    ^(https?://a\\.example(?::[0-9]+)?)(?=[/?#]|$)(?:/old/([0-9]+))(?!\\?[^#]*;)((?:[?#].*)?)$
     \\g<1>/new/\\g<2>\\g<3>
     03beb868e600
     """

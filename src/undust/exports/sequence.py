@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from undust.exports.company import Company
 from undust.exports.expression import Rewrite, rewrites
-from undust.exports.target import Cannot, NotExpressible, placed
+from undust.exports.target import Cannot, NotExpressible
 from undust.rules import Canonicalizer, Rule, RuleBook
-from undust.rules.conflict import meetings
 
 MAX_PASSES = 3
-SAMPLES = 8
 MOST_GROUPS = 8
 """Servers number them with one digit, and the ninth is kept to be empty."""
+
+LONGEST = 3_500
+"""Characters of a line; nginx reads 4,096."""
+
+MOST_HOPS = 20
 
 
 class Sequence(NamedTuple):
@@ -40,33 +43,23 @@ def translate(book: RuleBook, level: str = "probable") -> Sequence:
     >>> found.once("http://a.example/x?sid=1&t=2&sid=3"), [m.why for m in found.missing]
     ('http://a.example/x?t=2', ['regular expressions cannot do |lower'])
     """
-    canon = Canonicalizer(book, level)
+    return _translate(Company.of(book, level))
+
+
+def _translate(company: Company) -> Sequence:
     out = Sequence([], [])
-    for place in placed(book, level):
+    for place in company.places:
         try:
             found = rewrites(place)
         except Cannot as error:
             out.missing.append(NotExpressible(place.rule, str(error)))
             continue
-        wrong = _disagreement(found, _samples(place.rule, place.hosts), canon)
+        wrong = _disagreement(found, company.own[place.rule.id], company.canon)
         if wrong is None:
             out.rewrites.extend(found)
         else:
             out.missing.append(NotExpressible(place.rule, f"it would not lead where the book leads: {wrong}"))
     return out
-
-
-def samples(book: RuleBook, level: str = "probable") -> list[str]:
-    """URLs on which the rules fire: those remembered with them, and made-up ones."""
-    return list(dict.fromkeys(u for p in placed(book, level) for u in _samples(p.rule, p.hosts)))
-
-
-def _samples(rule: Rule, hosts: tuple[str, ...]) -> Iterator[str]:
-    for pair in rule.examples:
-        yield from pair
-    for url in islice(meetings(rule, rule, hosts), SAMPLES):
-        if not hosts or any(url.startswith(f"http://{host}/") for host in hosts):
-            yield url
 
 
 def _disagreement(found: list[Rewrite], urls: Iterable[str], canon: Canonicalizer) -> str | None:
@@ -78,9 +71,55 @@ def _disagreement(found: list[Rewrite], urls: Iterable[str], canon: Canonicalize
     return None
 
 
+class _ByHost:
+    """Rewrites by the hosts they are for: most of a large book cannot match a URL."""
+
+    def __init__(self, rewrites: list[Rewrite]) -> None:
+        self.anywhere: list[tuple[int, Rewrite]] = []
+        self.on: dict[str, list[tuple[int, Rewrite]]] = {}
+        for place, rewrite in enumerate(rewrites):
+            for host in rewrite.hosts or ("",):
+                (self.on.setdefault(host, []) if host else self.anywhere).append((place, rewrite))
+        self.known: dict[str, list[tuple[int, Rewrite]]] = {}
+
+    def of(self, url: str) -> list[tuple[int, Rewrite]]:
+        """Those that may match, in their order."""
+        authority = url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0]
+        found = self.known.get(authority)
+        if found is None:
+            names = dict.fromkeys((authority, authority.partition(":")[0]))
+            some = [entry for name in names for entry in self.on.get(name, ())]
+            found = self.known[authority] = sorted([*some, *self.anywhere], key=lambda entry: entry[0])
+        return found
+
+    def steps(self, url: str) -> Iterator[tuple[Rewrite, str, str]]:
+        """One pass: each rewrite that changes the URL, with the URL before and after."""
+        reached = -1
+        while True:
+            for place, rewrite in self.of(url):
+                if place <= reached:
+                    continue
+                reached = place
+                after = rewrite.apply(url)
+                if after is not None and after != url:
+                    yield rewrite, url, after
+                    url = after
+                    break  # it may be on another host now
+            else:
+                return
+
+    def first(self, url: str) -> tuple[Rewrite, str] | None:
+        """The first that matches, and where it leads."""
+        for _, rewrite in self.of(url):
+            after = rewrite.apply(url)
+            if after is not None:
+                return rewrite, after
+        return None
+
+
 def settled(book: RuleBook, level: str = "probable") -> Sequence:
     """Rewrites of which one pass is a fixpoint: those that a later one may wake are written again behind it. What
-    does not come to rest on the samples all the same is left out and listed.
+    does not come to rest on the samples all the same, or leads elsewhere than the book, is left out and listed.
 
     >>> from undust.rules import SiteRules
     >>> rules = [Rule(when={"path": "/a"}, do={"query[sid]": None}), Rule(when={"path": "/b"}, do={"path": "/a"})]
@@ -88,25 +127,61 @@ def settled(book: RuleBook, level: str = "probable") -> Sequence:
     >>> found.once("http://x.example/b?sid=1")
     'http://x.example/a'
     """
-    left, missing = translate(book, level)
-    urls = samples(book, level)
-    while True:
-        out = Sequence(_repeated(left), missing)
-        restless = next((rule for url in urls if (rule := _restless(out, url)) is not None), None)
-        if restless is None:
-            return out
-        missing.append(NotExpressible(restless, "with the others it does not come to rest in one pass"))
-        left = [rewrite for rewrite in left if rewrite.rule.id != restless.id]
+    company = Company.of(book, level)
+    start = _translate(company)
+    return _sifted(start, company, _repeated, _unsettled)
+
+
+Trial = Callable[[_ByHost, str, Canonicalizer], "tuple[Rule, str] | None"]
+
+
+def _sifted(
+    start: Sequence, company: Company, arranged: Callable[[list[Rewrite]], list[Rewrite]], trial: Trial
+) -> Sequence:
+    """The rewrites as they are arranged, without the rules that fail the trial on one of the URLs."""
+    left, missing, urls = start.rewrites, list(start.missing), company.urls()
+    out = arranged(left)
+    ready, clean = _ByHost(out), False
+    while not clean:
+        clean = True
+        for url in urls:
+            while (failed := trial(ready, url, company.canon)) is not None:
+                rule, why = failed
+                missing.append(NotExpressible(rule, why))
+                left = [rewrite for rewrite in left if rewrite.rule.id != rule.id]
+                out = arranged(left)
+                ready, clean = _ByHost(out), False
+    return Sequence(out, missing)
+
+
+def _unsettled(ready: _ByHost, url: str, canon: Canonicalizer) -> tuple[Rule, str] | None:
+    """A rule that leads elsewhere than the book, or would change in a second pass what the first has made."""
+    at = url
+    for rewrite, before, after in ready.steps(url):
+        if canon(after) != canon(before):
+            return rewrite.rule, f"with the others it would not lead where the book leads: {url}"
+        at = after
+    for rewrite, _, _ in ready.steps(at):
+        return rewrite.rule, "with the others it does not come to rest in one pass"
+    return None
 
 
 def _repeated(rewrites: list[Rewrite]) -> list[Rewrite]:
     """The list, and behind it again and again what the end of the list may have woken."""
     out, before = list(rewrites), rewrites
+    near = _ByHost(rewrites)
     for _ in range(MAX_PASSES - 1):
+        again = set(map(id, before))
         awake = []
         for place, rewrite in enumerate(rewrites):
-            later = set(map(id, rewrites[place + 1 :])) & set(map(id, before))
-            if any(_wakes(other.rule, rewrite.rule) for other in rewrites[place + 1 :] if id(other) in later):
+            hosts = rewrite.hosts or (*near.on, "")
+            others = (entry for host in hosts for entry in (*near.on.get(host, ()), *near.anywhere))
+            # What stands in the same round behind the one that wakes it has its turn already.
+            done = id(rewrite) in again
+            if any(
+                id(o) in again and not (done and place > n) and _wakes(o.rule, rewrite.rule)
+                for n, o in others
+            ):
                 awake.append(rewrite)
         if not awake:
             break
@@ -130,8 +205,8 @@ def _wakes(writer: Rule, reader: Rule) -> bool:
         if kind in ("host", "scheme", "port") and (kinds & {"host", "scheme", "port"} or reader.scope.hosts):
             return True
         if kind == "query":
-            if key == "query" and kinds & {"query", "names"}:
-                return True
+            if key == "query":
+                return True  # it may have held semicolons, and been left alone for them
             if action is None and (read & {"names", "query"} or reader.when.get(key, "") is None):
                 return True
             if action is not None and read & {"names", "query", key}:
@@ -139,54 +214,42 @@ def _wakes(writer: Rule, reader: Rule) -> bool:
     return False
 
 
-def _restless(sequence: Sequence, url: str) -> Rule | None:
-    """A rule that would change in a second pass what the first has made."""
-    url = sequence.once(url)
-    for rewrite in sequence.rewrites:
-        after = rewrite.apply(url)
-        if after is not None and after != url:
-            return rewrite.rule
-    return None
-
-
-def looping(sequence: list[Rewrite], urls: list[str]) -> Rule | None:
-    """A rule that takes part in an endless chain of redirects, the first match of each request deciding."""
-    for url in urls:
-        seen = {url}
-        while True:
-            hit = next(((r, after) for r in sequence if (after := r.apply(url)) is not None), None)
-            if hit is None:
-                break
-            rewrite, url = hit
-            if url in seen or len(seen) > len(sequence) + 10:
-                return rewrite.rule
-            seen.add(url)
+def _circling(ready: _ByHost, url: str, canon: Canonicalizer) -> tuple[Rule, str] | None:
+    """A rule that leads elsewhere than the book, or takes part in an endless chain of redirects."""
+    seen = {url}
+    while (found := ready.first(url)) is not None:
+        rewrite, after = found
+        if after in seen or len(seen) > MOST_HOPS:
+            return rewrite.rule, "it would redirect in a circle"
+        if canon(after) != canon(url):
+            return rewrite.rule, f"with the others it would not lead where the book leads: {url}"
+        seen.add(after)
+        url = after
     return None
 
 
 def redirects(book: RuleBook, level: str = "probable") -> Sequence:
     """Rewrites for a server that answers the first match with a redirect: none fires on what it leads to."""
-    start = translate(book, level)
-    urls = samples(book, level)
-    missing, left = list(start.missing), []
+    company = Company.of(book, level)
+    start = _translate(company)
+    missing = list(start.missing)
+    known = {m.rule.id for m in missing}
     for rewrite in start.rewrites:
+        text = "".join(map(str, rewrite.replacement))
         why = None
         if rewrite.groups > MOST_GROUPS:
             why = "it needs more than eight groups"
-        elif not (rewrite.pattern + "".join(map(str, rewrite.replacement))).isascii():
+        elif not (rewrite.pattern + text).isascii():
             why = "a server sees other than ASCII characters in more than one way"
-        elif "$" in "".join(map(str, rewrite.replacement)) or not _one_line(rewrite):
+        elif "$" in text or not _one_line(rewrite):
             why = "its text would be read as a variable"
-        if why is None:
-            left.append(rewrite)
-        elif all(m.rule.id != rewrite.rule.id for m in missing):
+        elif len(rewrite.pattern) + len(text) > LONGEST:
+            why = "it is longer than what a server reads of a line"
+        if why is not None and rewrite.rule.id not in known:
             missing.append(NotExpressible(rewrite.rule, why))
-    bad = {m.rule.id for m in missing}
-    left = list(dict.fromkeys(r for r in left if r.rule.id not in bad))
-    while (rule := looping(left, urls)) is not None:
-        missing.append(NotExpressible(rule, "it would redirect in a circle"))
-        left = [rewrite for rewrite in left if rewrite.rule.id != rule.id]
-    return Sequence(left, missing)
+            known.add(rewrite.rule.id)
+    left = [rewrite for rewrite in start.rewrites if rewrite.rule.id not in known]
+    return _sifted(Sequence(left, missing), company, lambda some: list(dict.fromkeys(some)), _circling)
 
 
 def _one_line(rewrite: Rewrite) -> bool:

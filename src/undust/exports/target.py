@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from undust.rules import Rule, RuleBook, SiteRules
 from undust.rules.canonicalizer import LEVELS
+from undust.url import parse
+
+_HOST = re.compile(r"[^\s\x00-,/:-@\[-^`{-\x7f]+(?::[0-9]+)?\Z")
 
 
 class NotExpressible(NamedTuple):
@@ -27,6 +31,8 @@ class Export(NamedTuple):
     missing: list[NotExpressible]
     beside: Mapping[str, str] = {}
     """Further files the target reads, by name."""
+    wider: tuple[NotExpressible, ...] = ()
+    """Rules that are written, but that the target reads more broadly than they were learned, and how."""
 
 
 class Cannot(Exception):
@@ -44,6 +50,12 @@ class Placed:
     @property
     def anywhere(self) -> bool:
         return not self.hosts and self.domain is None
+
+    def check(self) -> None:
+        """Cannot, where a host is none: a book is data from outside, and names go into files read line by line."""
+        for host in (*self.hosts, self.domain or "a"):
+            if _HOST.match(host) is None:
+                raise Cannot(f"{host!r} is no name of a host")
 
 
 @dataclass
@@ -118,6 +130,46 @@ def as_drop(rule: Rule) -> Drop:
         else:
             raise Cannot(f"it has no conditions on {key}")
     return out
+
+
+class Paths:
+    """The paths a book knows: where a target would take another one of them for a rule's, the rule is not written.
+
+    >>> known = Paths([Rule(when={"path": "/P"}, do={"query[a]": None})])
+    >>> known.other_case("/p"), known.other_case("/P"), known.longer("/P")
+    (True, False, False)
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.all: set[str] = set()
+        for rule in rules:
+            said = rule.when.get("path")
+            for path in (said,) if isinstance(said, str) else said if isinstance(said, tuple) else ():
+                self.all.add(path.partition("{")[0])
+            self.all |= {parse(url).path for pair in rule.examples for url in pair}
+            self.all.add(rule.scope.path or "/")
+        self.folded = {path.lower(): set[str]() for path in self.all}
+        for path in self.all:
+            self.folded[path.lower()].add(path)
+
+    def other_case(self, path: str) -> bool:
+        """Whether the book knows a path that differs in case alone, as far as `path` goes."""
+        low = path.lower()
+        return any(known.startswith(low) and not any(p.startswith(path) for p in some)
+                   for known, some in self.folded.items())  # fmt: skip
+
+    def longer(self, path: str) -> bool:
+        """Whether the book knows a path that only begins like this one."""
+        return any(known != path and known.startswith(path) for known in self.all)
+
+
+def comment(text: str) -> str:
+    """Text for a comment of one line: a backslash at its end would take the next line in.
+
+    >>> comment("drop a\\nb\\\\")
+    'drop a?b?'
+    """
+    return "".join(char if char.isprintable() and char != "\\" else "?" for char in text)
 
 
 def _occurrence(key: str) -> bool:
