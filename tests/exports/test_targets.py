@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import shutil
 import socket
 import subprocess
@@ -14,10 +15,12 @@ from pathlib import Path
 
 import pytest
 import readers
+from test_hostile import World
 
 from undust.exports import TARGETS, export
+from undust.exports.company import Company
 from undust.exports.expression import Rewrite
-from undust.exports.sequence import redirects
+from undust.exports.sequence import redirects, settled
 from undust.rules import Canonicalizer, Rule, RuleBook, Scope, SiteRules
 
 JAVA = """
@@ -79,6 +82,18 @@ def test_nutch_rules_do_in_java_what_the_book_does(book: RuleBook, urls: list[st
     once = (tmp_path / "once").read_text().splitlines()
     assert (tmp_path / "twice").read_text().splitlines() == once
     assert agrees(book, urls, once) > len(urls) // 3
+    # odd rules, each on a host of its own: what Java makes of them is what Python does
+    world = World(4)
+    sites = {f"h{n}.test": SiteRules(f"h{n}.test", rules=[world.rule()]) for n in range(300)}
+    sites = {name: replace(site, rules=[replace(r, scope=Scope((name,), path=r.scope.path)) for r in site.rules])
+             for name, site in sites.items()}  # fmt: skip
+    odd = RuleBook(sites)
+    some = [world.url().replace("h.test", f"h{world.dice.randrange(300)}.test", 1) for _ in range(1200)]
+    (tmp_path / "regex-normalize.xml").write_text(export(odd, "nutch").text)
+    (tmp_path / "urls").write_text("\n".join(some) + "\n")
+    subprocess.run([*run, "urls", "once"], cwd=tmp_path, check=True, timeout=120)
+    sequence = settled(odd)
+    assert (tmp_path / "once").read_text().split("\n")[:-1] == [sequence.once(url) for url in some]
     assert found.beside["host-urlnormalizer.txt"] == "www.demo.undust.test demo.undust.test\n"
 
 
@@ -179,7 +194,7 @@ def port() -> int:
 
 
 @contextmanager
-def running(command: list[str], port: int) -> Iterator[Callable[[str], str]]:
+def running(command: list[str], port: int) -> Iterator[Callable[..., str]]:
     """A web server while the block runs; gives a function that follows one redirect."""
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
@@ -227,40 +242,74 @@ def redirects_as_the_book_says(
     assert moved > len(urls) // 3
 
 
-@pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx")
-def test_nginx_redirects_as_the_book_says(
-    trusted: RuleBook, urls: list[str], tmp_path: Path, port: int
-) -> None:
-    (tmp_path / "map.conf").write_text(export(trusted, "nginx").text)
+def nginx(text: str, folder: Path, port: int) -> list[str]:
+    """The command of an nginx that has nothing but the exported file."""
+    (folder / "map.conf").write_text(text)
     temporary = "".join(
-        f"{name}_temp_path {tmp_path}/{name};"
-        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    (tmp_path / "nginx.conf").write_text(
-        f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/errors; events {{}} http {{"
-        f" access_log off; {temporary} include {tmp_path}/map.conf; server {{ listen 127.0.0.1:{port};"
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/pid; error_log {folder}/errors; events {{}} http {{"
+        f" access_log off; {temporary} include {folder}/map.conf; server {{ listen 127.0.0.1:{port};"
         " if ($undust_target) { return 301 $undust_target; } location / { return 200 ok; } } }"
     )
-    command = ["nginx", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
-    with running(command, port) as ask:
-        redirects_as_the_book_says(ask, trusted, urls[::7], redirects(trusted).rewrites)
+    return ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
-@pytest.mark.skipif(shutil.which("apache2") is None, reason="no apache2")
-def test_apache_redirects_as_the_book_says(
-    trusted: RuleBook, urls: list[str], tmp_path: Path, port: int
-) -> None:
+def apache(text: str, folder: Path, port: int) -> list[str]:
+    """The command of an Apache that has nothing but the exported file."""
     binary = Path(str(shutil.which("apache2")))
     modules = binary.parents[1] / "lib" / "apache2" / "modules"
     loaded = "".join(
         f"LoadModule {name}_module {modules}/mod_{name}.so\n"
         for name in ("mpm_event", "authz_core", "rewrite")
     )
-    (tmp_path / "httpd.conf").write_text(
-        f"ServerRoot {tmp_path}\nServerName h.test\nListen 127.0.0.1:{port}\n{loaded}"
-        f"PidFile {tmp_path}/pid\nErrorLog {tmp_path}/errors\nDocumentRoot {tmp_path}\n"
-        + export(trusted, "apache").text
+    (folder / "httpd.conf").write_text(
+        f"ServerRoot {folder}\nServerName h.test\nListen 127.0.0.1:{port}\n{loaded}"
+        f"PidFile {folder}/pid\nErrorLog {folder}/errors\nDocumentRoot {folder}\n{text}"
     )
-    command = [str(binary), "-D", "FOREGROUND", "-f", str(tmp_path / "httpd.conf")]
-    with running(command, port) as ask:
+    return [str(binary), "-D", "FOREGROUND", "-f", str(folder / "httpd.conf")]
+
+
+SERVERS = [
+    pytest.param("nginx", nginx, marks=pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx")),
+    pytest.param(
+        "apache", apache, marks=pytest.mark.skipif(shutil.which("apache2") is None, reason="no apache2")
+    ),
+]
+Command = Callable[[str, Path, int], list[str]]
+
+
+@pytest.mark.parametrize(("to", "command"), SERVERS)
+def test_a_server_redirects_as_the_book_says(
+    to: str, command: Command, trusted: RuleBook, urls: list[str], tmp_path: Path, port: int
+) -> None:
+    with running(command(export(trusted, to).text, tmp_path, port), port) as ask:
         redirects_as_the_book_says(ask, trusted, urls[::7], redirects(trusted).rewrites)
+
+
+@pytest.mark.parametrize(("to", "command"), SERVERS)
+def test_a_server_reads_hundreds_of_odd_rules_as_they_are_meant(
+    to: str, command: Command, tmp_path: Path, port: int
+) -> None:
+    """Each on a host of its own, half of them validated: names and paths with all signs a server may stumble over."""
+    world, sites = World(3), {}
+    for number in range(300):
+        rule = replace(world.rule(), status=("validated", "probable")[number % 2])
+        rule = replace(rule, scope=Scope((f"h{number}.test",), path=rule.scope.path))
+        sites[f"h{number}.test"] = SiteRules(f"h{number}.test", (f"h{number}.test",), [rule])
+    book = RuleBook(sites)
+    found = redirects(book).rewrites
+    active = [rewrite for rewrite in found if rewrite.rule.status == "validated"]
+    assert len(active) > 60
+    moved = asked = 0
+    with running(command(export(book, to).text, tmp_path, port), port) as ask:
+        some = [world.url().replace("h.test", f"h{world.dice.randrange(300)}.test", 1) for _ in range(1500)]
+        for url in Company.of(book).urls() + some:
+            if not re.fullmatch(r"http://[a-z0-9.:]+/[!-~]*", url) or "#" in url:
+                continue
+            asked += 1
+            expected = next((v for rewrite in active if (v := rewrite.apply(url)) is not None), url)
+            moved += expected != url
+            assert ask(url) == expected, url
+    assert asked > 500 and moved > 50
