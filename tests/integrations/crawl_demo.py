@@ -5,12 +5,13 @@ Called with the port on loopback and settings as JSON; prints what was fetched a
 
 from __future__ import annotations
 
+import html
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import scrapy
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
@@ -18,6 +19,7 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.http import HtmlResponse, Response
 
 from undust.demo import HOST, HOSTS, over_loopback
+from undust.demo.prose import paragraph
 
 PORT = 0
 
@@ -41,6 +43,53 @@ class Loopback(BaseDownloadHandler):
         self.stack.close()
 
 
+class MadeUp(BaseDownloadHandler):
+    """A site in this process: a text for each path and query, or None where there is nothing."""
+
+    async def download_request(self, request: scrapy.Request) -> Response:
+        parts = urlsplit(request.url)
+        text = self.text(parts.path, dict(parse_qsl(parts.query)))
+        kind = {"Content-Type": "text/html"}
+        return HtmlResponse(request.url, 404 if text is None else 200, kind, (text or "").encode())
+
+    def text(self, path: str, query: dict[str, str]) -> str | None:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        pass
+
+
+def linked(links: list[str]) -> str:
+    return " ".join(f'<a href="{html.escape(link)}">{n}</a>' for n, link in enumerate(links))
+
+
+class Turncoat(MadeUp):
+    """One rule (`v` does not matter) holds for half of the pages, and some URLs are dead with one of its values."""
+
+    def text(self, path: str, query: dict[str, str]) -> str | None:
+        if path == "/":
+            links = [f"/p?id={n}&v={v}" for v in "ab" for n in range(TURNCOATS)]
+            return linked([*links, *(f"/dead?id={n}&v={v}" for v in "ab" for n in range(10))])
+        if path == "/dead":
+            return paragraph(f"dead {query['id']}", 60) if query["v"] == "b" else None
+        return paragraph(f"{query['id']} {query['v'] * (int(query['id']) >= TURNCOATS // 2)}", 60)
+
+
+class Sessions(MadeUp):
+    """Each page is linked with three session ids; the links of a page are found on its two elders."""
+
+    def text(self, path: str, query: dict[str, str]) -> str | None:
+        number = int(query.get("id", 0))
+        children = [n for n in (2 * number + 1, 2 * number + 2) if n < SESSIONS]
+        links = [f"/page?id={n}&sid={sid * (n % 7 + 3)}" for sid in "abc" for n in children]
+        return paragraph(f"session {number}", 60) + linked(links)
+
+
+SITES = {0: Turncoat, -1: Sessions}
+SESSIONS = 200
+TURNCOATS = 120
+
+
 class DemoSpider(scrapy.Spider):
     name = "demo"
     start_urls = (f"http://{HOST}/",)
@@ -60,7 +109,7 @@ def main(port: int, settings: dict[str, Any]) -> None:
     process = CrawlerProcess(
         {
             "ADDONS": {"undust.integrations.scrapy.Addon": 610},
-            "DOWNLOAD_HANDLERS": {"http": Loopback},
+            "DOWNLOAD_HANDLERS": {"http": SITES.get(port, Loopback)},
             "TELNETCONSOLE_ENABLED": False,
             "ROBOTSTXT_OBEY": False,
             "DOWNLOAD_DELAY": 0,
