@@ -95,7 +95,7 @@ def rewrites(place: Placed) -> list[Rewrite]:
     >>> rule = Rule(when={"path": "/wiki/{t}"}, do={"path": "/", "query": "title={t}"})
     >>> [r] = rewrites(Placed(rule, ("example.com",)))
     >>> r.pattern
-    '^(https?://example\\\\.com(?::[0-9]+)?)(?=[/?#]|$)(?:/wiki/([^#&/;?]+))(?:\\\\?[^#]*)?((?:#.*)?)$'
+    '^(https?://example\\\\.com(?::[0-9]+)?)(?=[/?#]|$)(?:/wiki/([^#&+/;?]+))(?:\\\\?[^#]*)?((?:#.*)?)$'
     >>> r.apply("http://example.com/wiki/Dust")
     'http://example.com/?title=Dust'
     """
