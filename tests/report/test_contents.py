@@ -12,7 +12,7 @@ from undust.measures import Truth, evaluate
 from undust.report import contents
 from undust.report.leftover import groups
 from undust.report.shown import as_script, fitting, shown
-from undust.rules import Rule, RuleBook, SiteRules
+from undust.rules import Guard, Rule, RuleBook, SiteRules
 
 from .made_up import DROP_ID, DROP_SID, REFUSED, book, hostile, pages, two_sites
 
@@ -113,6 +113,25 @@ def test_other_site_keys(key: str) -> None:
     told = contents(rules, pages("www.a.example"))
     (site,) = told["sites"]
     assert site["name"] == name and site["hard"]["reduction"] == pytest.approx(24 / 38, abs=1e-4)
+
+
+def test_guarded_rules_are_told_apart() -> None:
+    guard = Guard(({"path": "/view", "query[t]": "{t}", "query[start]": "{page:int}"},))
+    first = Rule(
+        when={"path": "/view", "query[p]": "{t}"}, do={"query[p]": None, "query[t]": "{t}"}, guard=guard
+    )
+    rows = [{"url": f"http://a.example/view?{key}={i}", "digest": f"{i}"} for i in range(6) for key in "pt"]
+    without = contents(book(first), rows)
+    assert without["skipped"] == 1 and without["all"]["hard"]["true_merges"] == 0
+    assert without["details"][0]["rules"][0]["guarded"]
+    told = contents(book(first), rows, listed=[row["url"] for row in rows])
+    assert told["skipped"] == 0 and told["all"]["hard"]["true_merges"] == 6
+    assert {name: step["reduction"] for name, step in told["steps"].items()} == {
+        "rules": 0,
+        "guarded rules": 0.5,
+    }
+    assert told["details"][0]["rules"][0]["measured"]["merges"] == 6
+    assert told["details"][0]["curve"][-1]["reduction"] == 0.5
 
 
 def test_of_a_log_nothing_is_claimed() -> None:

@@ -226,7 +226,8 @@ def write_the_report(tour: Tour) -> Iterator[str]:
 
     if tour.read is not None:
         path = tour.folder / "report.html"
-        write_report(str(path), tour.book, tour.read, Truth.load(tour.folder / "truth.tsv"), own=True)
+        truth = Truth.load(tour.folder / "truth.tsv")
+        write_report(str(path), tour.book, tour.read, truth=truth, own=True)
         yield f"{path}: open it in a browser"
 
 

@@ -192,9 +192,11 @@ def command(
     figures |= read
     if report_path:
         from undust.cli.report import write_report
+        from undust.likeness.seen import page_urls
 
         seen = pages or _read(inputs, format_, host, url_field, memory)
-        write_report(report_path, book, seen, level=_shown_level(book), own=True)
+        urls = page_urls(seen.pages)  # what was read is all there is, as far as the rules know
+        write_report(report_path, book, seen, level=_shown_level(book), listed=urls, own=True)
     if stats:
         with replacing(stats) as file:
             file.write((json.dumps(figures) + "\n").encode())

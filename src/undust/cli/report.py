@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import console, in_part, level, max_bad_ratio, rejects, rules, url_field
+from undust.cli.console import (
+    aliases,
+    console,
+    in_part,
+    level,
+    list_,
+    max_bad_ratio,
+    rejects,
+    rules,
+    url_field,
+)
 
 if TYPE_CHECKING:
     from undust.crawl import Crawl
-    from undust.measures import Truth
     from undust.rules import RuleBook
 
 
@@ -25,6 +34,8 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False),
     help="What each URL shows, as lines of url TAB cluster TAB soft under a header; else the pages tell.",
 )
+@list_
+@aliases
 @click.option("--format", "format_", help="Force a format; else the first lines decide.")
 @click.option("--host", help="Scheme and host of lines that hold paths only, e.g. www.example.com.")
 @url_field
@@ -37,6 +48,8 @@ def command(
     out: str,
     level: str,
     truth_path: str | None,
+    list_path: str | None,
+    aliases_path: str | None,
     format_: str | None,
     host: str | None,
     url_field: str | None,
@@ -50,13 +63,15 @@ def command(
     wrong, what no rule explains, and why rules were rejected. docs/report.md says how to read it.
     """
     from undust import crawl, likeness
+    from undust.cli.lists import listed
     from undust.measures import Truth
     from undust.report.vega import needed
-    from undust.rules import RuleBook
+    from undust.rules import AliasTable, RuleBook
 
     needed("the report")
     book = RuleBook.load(rules_path)
     truth = Truth.load(truth_path) if truth_path else None
+    table = AliasTable.load(aliases_path) if aliases_path else None
     read = crawl.read(
         list(inputs),
         format=format_,
@@ -68,7 +83,19 @@ def command(
         sketch_kind=likeness.sketch_kind(),
     )
     console.reading(read.stats)
-    told = write_report(out, book, read, truth, level)
+    told = write_report(
+        out,
+        book,
+        read,
+        truth=truth,
+        level=level,
+        listed=list(listed(list_path)) if list_path else None,
+        aliases=table,
+    )
+    if told["skipped"]:
+        console.note(
+            f"{told['skipped']} guarded rules skipped: what else is listed is not known (give --list)"
+        )
     measured, log = told["all"]["hard"], told["log"]
     console.summary(
         in_=log["seen"],
@@ -81,20 +108,12 @@ def command(
     return 3 if in_part(read.stats, max_bad_ratio) else 0
 
 
-def write_report(
-    out: str,
-    book: RuleBook,
-    read: Crawl,
-    truth: Truth | None = None,
-    level: str = "probable",
-    *,
-    own: bool = False,
-) -> dict[str, Any]:
-    """Write the report beside its name, then rename; what it tells."""
+def write_report(out: str, book: RuleBook, read: Crawl, **options: Any) -> dict[str, Any]:
+    """Write the report beside its name, then rename; what it tells. Options as of `undust.report.contents`."""
     from undust.files import replacing
     from undust.report import as_html, contents
 
-    told = contents(book, read, truth=truth, level=level, own=own)
+    told = contents(book, read, **options)
     with replacing(out) as file:
         file.write(as_html(told).encode())
     return told

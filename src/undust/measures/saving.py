@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -50,11 +50,16 @@ def interval(key: Ints, cluster: Ints, *, share: float = 0.95, seed: int = 1) ->
 
 
 def by_number(
-    book: RuleBook, result: Evaluation, level: str = "probable", most: int = TRIED
+    book: RuleBook,
+    result: Evaluation,
+    level: str = "probable",
+    most: int = TRIED,
+    listed: Collection[str] | None = None,
 ) -> Iterator[tuple[int, Measures]]:
     """What the first 0, 1, 2, ... rules do, those that merge most by themselves first; soft pages apart.
 
-    A figure of the reduction against the number of rules (L, section 6; K, Table 4 for all rules).
+    A figure of the reduction against the number of rules (L, section 6; K, Table 4 for all rules). `listed`: all
+    URLs there are, for guarded rules.
 
     >>> from undust.measures import evaluate
     >>> from undust.rules import Rule, SiteRules
@@ -74,7 +79,7 @@ def by_number(
     hard = np.flatnonzero(~truth.soft)
     for count in steps(len(result.rules), most):
         forms = plain.copy()
-        after = Canonicalizer(first(book, result, count), level=level).map(moving)
+        after = Canonicalizer(first(book, result, count), level=level, listed=listed).map(moving)
         for row, form in zip(moved, after, strict=True):
             forms[row] = form
         key = numbered(forms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from undust.measures.metrics import Ints, numbered
 from undust.measures.saving import by_number, interval, precision_at
 from undust.report import leftover, rules, tree
 from undust.report.shown import as_script, fitting, shown
-from undust.rules import Canonicalizer, RuleBook, SiteRules
+from undust.rules import AliasTable, Canonicalizer, RuleBook, SiteRules
 from undust.rules.canonicalizer import LEVELS
 from undust.selection.greedy import noise_of
 from undust.url import normal
@@ -58,12 +58,15 @@ def contents(
     truth: Truth | None = None,
     level: str = "probable",
     host: str | None = None,
+    listed: Collection[str] | None = None,
+    aliases: AliasTable | None = None,
     own: bool = False,
     room: int = ROOM,
 ) -> dict[str, Any]:
     """All that a report shows of a rule book and the pages it is measured on; anything `undust.read` takes will do.
 
-    `own`: the rules were learned from these pages. `room`: characters the sites' details may take.
+    `listed`: all URLs there are, for guarded rules; `aliases`: a table that is asked before the rules. `own`: the
+    rules were learned from these pages. `room`: characters the sites' details may take.
 
     >>> from undust.rules import Rule
     >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}", "digest": f"{i}"} for i in range(9) for s in "xy"]
@@ -76,8 +79,10 @@ def contents(
     """
     if not isinstance(crawl, Crawl):
         crawl = read(crawl, host=host, sketcher=sketcher, sketch_kind=sketch_kind())
-    result = evaluate(book, crawl, truth=truth, level=level)
-    study = Study(book, result, level)
+    result = evaluate(book, crawl, truth=truth, level=level, listed=listed, aliases=aliases)
+    study = Study(
+        book, result, level, Canonicalizer(book, level=level, listed=listed, aliases=aliases), listed
+    )
     overview, details = [], []
     for place, entry in enumerate(study.entries[:LISTED]):
         detail = study.detail(entry, room, curves=place < CURVES) if room > 0 else None
@@ -88,7 +93,7 @@ def contents(
     every = {**study.figures(result.set, np.arange(len(study.on.truth))), **study.counts(study.entries)}
     if len(study.entries) > 1:
         every["macro"] = {name: round(rate, 6) for name, rate in result.macro.items()}
-        every["curve"] = curve(book, result, level)
+        every["curve"] = study.curve(result)
         every["precision"] = _rounded(precision_at(list(result.rules)))
     return {
         "version": __version__,
@@ -99,6 +104,8 @@ def contents(
         "read": reading(crawl),
         "log": {"seen": result.seen, "forms": result.forms, "sized": result.sized, "same": result.same_size},
         "all": every,
+        "steps": {name: _figures(step, brief=True) for name, step in result.steps.items()},
+        "skipped": result.skipped,
         "sites": overview,
         "left_out": len(study.entries) - len(overview),
         "details": details,
@@ -145,6 +152,8 @@ class Study:
     book: RuleBook
     result: Evaluation
     level: str
+    canon: Canonicalizer
+    listed: Collection[str] | None = None
 
     @property
     def on(self) -> Known:
@@ -173,10 +182,6 @@ class Study:
     def rows(self, entry: Entry) -> Ints:
         found = [self.of_part[part] for part in entry.parts]
         return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
-
-    @cached_property
-    def canon(self) -> Canonicalizer:
-        return Canonicalizer(self.book, level=self.level)
 
     def figures(self, measured: Spread, rows: Ints) -> dict[str, Any]:
         """The figures of some URLs, with what to expect elsewhere."""
@@ -246,7 +251,7 @@ class Study:
             **self.figures(self.spread(entry), rows),
             **self.counts([entry]),
             "log": self.log(sites) if not len(rows) else None,
-            "curve": curve(self.book, part, self.level) if curves else [],
+            "curve": self.curve(part) if curves else [],
             "precision": _rounded(precision_at(list(part.rules))),
             "soft_pages": leftover.soft_pages(self.on, rows),
             "notes": notes(entry.rules),
@@ -277,6 +282,20 @@ class Study:
         detail["rejected_rules"], detail["more_rejected"] = fitting(map(rules.rejected, refused), room // 4)
         return detail
 
+    def curve(self, result: Evaluation) -> list[dict[str, Any]]:
+        """What 0, 1, 2, ... rules do: how many there are, the reduction, lost contents and wrong merges."""
+        if not result.rules or result.on is None or not len(result.on.truth):
+            return []
+        return [
+            {
+                "rules": count,
+                "reduction": round(done.reduction, 5),
+                "lost": done.lost - done.lost_near,
+                "wrong": done.wrong_merges + done.near_merges,
+            }
+            for count, done in by_number(self.book, result, self.level, listed=self.listed)
+        ]
+
     def contents_of(self, rows: Ints) -> Mapping[str, int]:
         """What each URL shows, by its normal form."""
         truth = self.on.truth
@@ -294,21 +313,6 @@ class Study:
         """Of URLs whose content is not known: how many there are, and how many forms the rules make of them."""
         urls = [url for site in sites for url in site.urls.tolist()]
         return {"seen": len(urls), "forms": len(set(self.canon.map(urls)))}
-
-
-def curve(book: RuleBook, result: Evaluation, level: str) -> list[dict[str, Any]]:
-    """What 0, 1, 2, ... rules do: how many there are, the reduction, lost contents and wrong merges."""
-    if not result.rules or result.on is None or not len(result.on.truth):
-        return []
-    return [
-        {
-            "rules": count,
-            "reduction": round(done.reduction, 5),
-            "lost": done.lost - done.lost_near,
-            "wrong": done.wrong_merges + done.near_merges,
-        }
-        for count, done in by_number(book, result, level)
-    ]
 
 
 def notes(site: SiteRules | None) -> dict[str, Any]:

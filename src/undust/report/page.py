@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Collection
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -13,7 +14,7 @@ from undust.measures import Truth
 from undust.report.contents import contents
 from undust.report.shown import as_script, shown
 from undust.report.vega import NOTICE, library, needed
-from undust.rules import RuleBook
+from undust.rules import AliasTable, RuleBook
 
 WITHOUT_SCRIPTS = (
     "This report needs JavaScript, all of which is in this file. "
@@ -28,13 +29,15 @@ def report(
     truth: Truth | None = None,
     level: str = "probable",
     host: str | None = None,
+    listed: Collection[str] | None = None,
+    aliases: AliasTable | None = None,
     own: bool = False,
 ) -> str:
     """The report of a rule book on pages, as HTML; anything `undust.read` takes will do.
 
     What it saves, what it risks, each rule with its evidence and the pages it merges wrongly, what is left. The
-    text is the same for the same input. `own`: the rules were learned from these very pages, which is then said.
-    See `docs/report.md`.
+    text is the same for the same input. `listed` and `aliases` as in `undust.evaluate`; `own`: the rules were learned
+    from these very pages, which is then said. See `docs/report.md`.
 
     >>> from undust.rules import Rule, SiteRules
     >>> book = RuleBook({"a.example": SiteRules("a.example", rules=[Rule(do={"query[sid]": None})])})
@@ -43,7 +46,8 @@ def report(
     ('<!doctype html>', True, False)
     """
     needed("the report")
-    return as_html(contents(book, crawl, truth=truth, level=level, host=host, own=own))
+    told = contents(book, crawl, truth=truth, level=level, host=host, listed=listed, aliases=aliases, own=own)
+    return as_html(told)
 
 
 def as_html(told: dict[str, Any]) -> str:

@@ -75,6 +75,7 @@ def _said(rule: Rule) -> dict[str, Any]:
         # A rule for the whole site need not say so.
         "text": shown(rule.describe().removeprefix("*: "), LONGEST),
         "status": rule.status,
+        "guarded": rule.guard is not None,
         "source": [shown(name, 40) for name in rule.source[:8]],
         # A book is data: its figures may be anything that JSON calls a number, and more.
         "evidence": {k: v for k, v in rule.evidence.to_dict().items() if isinstance(v, str) or isfinite(v)},

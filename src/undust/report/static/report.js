@@ -136,7 +136,7 @@ function headline(view) {
   }
   const doubt = against(view);
   const saved = `With ${rules} a crawl fetches ${counted(m.keys, "page")} instead of ${count(m.urls)}`;
-  if (!doubt.lost && !doubt.wrong) return `${saved} and loses none of ${counted(m.contents, "distinct content")}.`;
+  if (!doubt.lost && !doubt.wrong) return `${saved} and loses none of ${counted(m.contents, "distinct content")}${m.lost_near ? ", near-duplicates apart" : ""}.`;
   if (doubt.explained) return `${saved}; what speaks against them is no more than chance.`;
   if (!doubt.lost) return `${saved} and loses none of ${counted(m.contents, "distinct content")}, but ${counted(doubt.wrong, "merge")} ${doubt.wrong === 1 ? "looks" : "look"} wrong.`;
   return `${saved}, and may lose ${count(doubt.lost)} of ${counted(m.contents, "distinct content")}.`;
@@ -206,6 +206,7 @@ function cautions(view) {
   const notes = view.notes || {};
   if (notes.failed) said.push(["bad", `This site could not be learned: ${notes.failed}`]);
   if (notes.advice) said.push(["fair", notes.advice]);
+  if (told.skipped) said.push(["fair", `${counted(told.skipped, "guarded rule")} ${told.skipped === 1 ? "was" : "were"} not used: such rules ask the list of all URLs, and none was given (--list).`]);
   if (view.hard.urls) {
     const apart = [];
     const soft = view.all.urls - view.hard.urls;
@@ -462,6 +463,7 @@ function detail(rule) {
     m
       ? element("p", {}, element("b", {}, "On these pages: "), `applies to ${counted(m.covers, "URL")}; of those it leads ${count(m.true)} to a URL that shows the same and ${count(m.false)} to one that shows something else; with the other rules at work it changes ${counted(m.fired, "URL")}.`)
       : element("p", {}, element("b", {}, "On these pages: "), rule.status === "disabled" ? "it is switched off." : `not measured, as it is not in force at level ${told.level}.`),
+    rule.guarded && element("p", {}, element("b", {}, "Guarded: "), "it asks the list of all URLs, so it is followed only where one is given (--list)."),
     element("p", { class: "id" }, "Rule ", element("code", {}, rule.id), '. To switch it off write "status": "disabled" there in the rule book.'),
   );
 }
@@ -616,6 +618,7 @@ const FIGURES = [
 function figuresSection(view) {
   const parts = [["soft pages apart", view.hard], ["all", view.all], ["least traffic", view.tail]].filter(([, m]) => m);
   const read = told.read;
+  const steps = Object.entries(told.steps);
   const statuses = read.statuses.map(([status, n]) => [status ? `HTTP ${status}` : "status unknown", count(n)]);
   const facts = [
     ["pages (distinct URLs)", count(read.pages)],
@@ -641,6 +644,7 @@ function figuresSection(view) {
     element("div", { class: "two" }, element("div", {}, element("h3", {}, "Input"), table(["", ""], facts, { class: "facts" })), element("div", {}, element("h3", {}, state.site === null ? "Evidence" : "Evidence on this site"), table(["", ""], known, { class: "facts" }))),
     read.first_bad.length > 0 && [element("h3", {}, "The first lines that could not be read"), element("ul", { class: "lines" }, ...read.first_bad.map((line) => element("li", {}, line)))],
     read.notes.length > 0 && element("ul", { class: "lines" }, ...read.notes.map((line) => element("li", {}, line))),
+    state.site === (several ? null : 0) && steps.length > 1 && [element("h3", {}, "What saves it"), table(["each on top of the one before", "saved", "look wrong", "lost"], steps.map(([name, m]) => [name, percent(m.reduction), times(m.wrong_merges), times(m.lost - m.lost_near)]), { class: "measures" })],
     view.hard.urls > 0 && [element("h3", {}, "Measures"), table(["", ...parts.map(([name]) => name)], FIGURES.map(([title, name, format]) => [title, ...parts.map(([, m]) => format(m[name]))]), { class: "measures" })],
   );
 }
