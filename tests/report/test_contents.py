@@ -145,6 +145,8 @@ def test_of_a_log_nothing_is_claimed() -> None:
     }
     assert told["details"][0]["log"] == {"seen": 36, "forms": 1}
     assert told["details"][0]["tree"][0]["known"] == 0
+    rule = next(rule for rule in told["details"][0]["rules"] if rule["text"] == "drop sid")
+    assert "measured" not in rule and len(rule["examples"][0]) == 2
 
 
 def test_nothing_read_nothing_shown() -> None:

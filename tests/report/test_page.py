@@ -108,7 +108,7 @@ def test_the_extra_is_asked_for_before_the_work(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_figures_of_the_papers_are_drawn_by_the_same_charts() -> None:
-    parts = [f"W Table 1\n{ATTACK}", Curves("W Figure 5", "k", ("5", "10"), {ATTACK: (0.5, float("nan"))})]
+    parts = ["", "W Table 1", ATTACK, Curves("W Figure 5", "k", ("5", "10"), {ATTACK: (0.5, float("nan"))})]
     page = Page(curves_page(parts))
     text, figure = page.data
     assert text["text"] == f"W Table 1\n{ATTACK}"

@@ -237,8 +237,8 @@ class Study:
         """All about one site; of the long lists what fits. None if not even the rest fits."""
         rows = self.rows(entry)
         sites = [self.on.parts[part] for part in entry.parts]
-        # Those of the rules that are in force: a rule book may have sites without pages, and pages none.
-        measured = {m.rule.id: m for m in self.result.rules if m.site == entry.name}
+        # Only of rules in force, and where it is known what pages show, there is something to tell.
+        measured = {m.rule.id: m for m in self.result.rules if m.site == entry.name and len(rows)}
         part = replace(
             self.result,
             on=self.on.take(rows),

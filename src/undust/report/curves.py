@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from math import isfinite
 from typing import Any
 
@@ -18,12 +19,16 @@ def curves_page(parts: Iterable[str | Curves]) -> str:
     >>> '"title":"precision"' in html, "src=" in html.partition("<script>")[0]
     (True, False)
     """
-    return page("undust bench papers", [_part(part) for part in parts], ("charts.js", "curves.js"))
+    shown_parts: list[dict[str, Any]] = []
+    for texts, some in groupby(parts, lambda part: isinstance(part, str)):
+        if not texts:
+            shown_parts += [_figure(part) for part in some if isinstance(part, Curves)]
+        elif lines := "\n".join(str(part) for part in some).strip("\n"):
+            shown_parts.append({"text": "\n".join(shown(line, 400) for line in lines.split("\n"))})
+    return page("undust bench papers", shown_parts, ("charts.js", "curves.js"))
 
 
-def _part(part: str | Curves) -> dict[str, Any]:
-    if isinstance(part, str):
-        return {"text": "\n".join(shown(line, 400) for line in part.split("\n"))}
+def _figure(part: Curves) -> dict[str, Any]:
     # JSON has no word for what is no number.
     series = [
         {"name": shown(name, 60), "values": [v if v is not None and isfinite(v) else None for v in line]}

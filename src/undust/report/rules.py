@@ -27,18 +27,18 @@ def record(
     content: Mapping[str, int],
     urls: Iterable[str],
 ) -> dict[str, Any]:
-    """A rule in force, or waiting to be (`measured` is None then).
+    """A rule; `measured` is None if it is not in force, or if nothing is known of what these pages show.
 
     `content` has the contents of the URLs, in normal form, by which an example is told true, wrong or not seen.
 
     >>> site = SiteRules("a.example", rules=[Rule(do={"query[sid]": None})])
     >>> record(site.rules[0], site, None, {}, ["http://a.example/?sid=1"])["examples"]
-    [('http://a.example/?sid=1', 'http://a.example/', '')]
+    [('http://a.example/?sid=1', 'http://a.example/')]
     """
     pairs = rule.examples or found(rule, site, urls)
     out = {
         **_said(rule),
-        "examples": [(shown(u), shown(v), _verdict(u, v, content)) for u, v in pairs[:EXAMPLES]],
+        "examples": [(shown(u), shown(v), *_verdict(u, v, content)) for u, v in pairs[:EXAMPLES]],
     }
     if measured is not None:
         alone = measured.alone
@@ -65,7 +65,7 @@ def rejected(rule: Rule) -> dict[str, Any]:
     return {
         **_said(rule),
         "why": shown(rule.why or "", LONGEST),
-        "examples": [(shown(u), shown(v), "") for u, v in rule.examples[:1]],
+        "examples": [(shown(u), shown(v)) for u, v in rule.examples[:1]],
     }
 
 
@@ -99,9 +99,11 @@ def found(rule: Rule, site: SiteRules, urls: Iterable[str]) -> list[tuple[str, s
     return pairs
 
 
-def _verdict(before: str, after: str, content: Mapping[str, int]) -> str:
-    """`same` or `other`, if both URLs were seen; else the empty string."""
+def _verdict(before: str, after: str, content: Mapping[str, int]) -> tuple[str, ...]:
+    """`same` or `other`, if both URLs were seen, else the empty string; nothing where no content is known at all."""
+    if not content:
+        return ()
     one, two = content.get(normal(before)), content.get(normal(after))
     if one is None or two is None:
-        return ""
-    return "same" if one == two else "other"
+        return ("",)
+    return ("same" if one == two else "other",)

@@ -65,7 +65,7 @@ const charts = (() => {
         labelFont: font,
         titleFont: font,
       },
-      legend: { labelColor: ink, labelFontSize: 12, symbolType: "stroke", symbolStrokeWidth: 3, labelFont: font },
+      legend: { labelColor: ink, labelFontSize: 12, symbolType: "stroke", symbolStrokeWidth: 3, labelFont: font, labelLimit: 230 },
     };
   }
 
@@ -154,7 +154,7 @@ const charts = (() => {
         { scale: "y", orient: "left", grid: true, domain: false, ticks: false, tickCount: 4, title: y || undefined, format: percent ? "%" : "~g", labelPadding: 8 },
         { scale: "x", orient: "bottom", title: x, labelOverlap: true, values: named ? undefined : ticks(places[0], places.at(-1), Math.min(10, width / 50)), format: named ? undefined : ",d", labelPadding: 6 },
       ],
-      legends: series.length > 1 ? [{ stroke: "colour", orient: "top", direction: "horizontal", columns: Math.max(1, Math.floor(width / 170)) }] : [],
+      legends: series.length > 1 ? [{ stroke: "colour", orient: "top", direction: "horizontal", columns: Math.max(1, Math.floor(width / 250)) }] : [],
       marks: [
         ...(level
           ? [
@@ -240,7 +240,7 @@ const charts = (() => {
           { name: "bottom", value: 1000 },
           { name: "from", value: 0 },
           // The leftmost box is where one comes from: it needs less room.
-          { name: "step", value: width / (levels - 0.55) },
+          { name: "step", value: width / (levels - 0.5) },
         ],
         data: [
           {
@@ -257,8 +257,8 @@ const charts = (() => {
             transform: [
               { type: "filter", expr: `datum.y1 > top && datum.y0 < bottom && datum.depth >= from && datum.depth < from + ${levels} && (datum.y1 - datum.y0) / (bottom - top) * ${height} > 0.7` },
               { type: "formula", as: "high", expr: `(min(datum.y1, bottom) - max(datum.y0, top)) / (bottom - top) * ${height}` },
-              { type: "formula", as: "left", expr: "max(0, datum.depth - from - 0.55) * step" },
-              { type: "formula", as: "wide", expr: "datum.depth === from ? 0.45 * step : step" },
+              { type: "formula", as: "left", expr: "max(0, datum.depth - from - 0.5) * step" },
+              { type: "formula", as: "wide", expr: "datum.depth === from ? 0.5 * step : step" },
             ],
           },
         ],

@@ -12,6 +12,8 @@ const STATUS = {
   disabled: "switched off",
 };
 
+const IN_FORCE = { validated: ["validated"], probable: ["validated", "probable"], likely: ["validated", "probable", "likely"] };
+
 function count(n) {
   return many.format(n);
 }
@@ -131,7 +133,7 @@ function headline(view) {
       : "There is no rule for these pages.";
   }
   if (!m.urls) {
-    const log = view.log || told.log;
+    const log = (several && view.log) || told.log;
     return `${rules} would turn ${count(log.seen)} URLs into ${count(log.forms)}. What these pages show is not known.`;
   }
   const doubt = against(view);
@@ -166,10 +168,11 @@ function tiles(view) {
   const m = view.hard;
   const rules = tile("Rules in force", count(view.in_force), `${statuses(view)}. Level: ${told.level}.`);
   if (!m.urls) {
-    const log = view.log || told.log;
-    const compared = state.site === null && log.sized;
+    const log = (several && view.log) || told.log;
+    const compared = log.sized > 0;
+    if (!view.in_force) return [rules];
     return [
-      tile("Fewer URLs", percent(log.seen ? 1 - log.forms / log.seen : 0), `${count(log.forms)} instead of ${count(log.seen)}: true savings only as far as the rules are right.`),
+      tile("Fewer URLs", percent(log.seen ? 1 - log.forms / log.seen : 0), `${count(log.forms)} instead of ${count(log.seen)}: savings only as far as the rules are right.`),
       tile("Sizes that agree", compared ? percent(log.same / log.sized) : "unknown", compared ? `of ${count(log.sized)} merged URLs. Sizes are weak evidence: validate by fetching (undust validate).` : "No content was seen: validate these rules by fetching (undust validate).", "fair"),
       rules,
     ];
@@ -205,7 +208,7 @@ function cautions(view) {
   const said = [];
   const notes = view.notes || {};
   if (notes.failed) said.push(["bad", `This site could not be learned: ${notes.failed}`]);
-  if (notes.advice) said.push(["fair", notes.advice]);
+  if (notes.advice && view.rules.length) said.push(["fair", notes.advice]);
   if (told.skipped) said.push(["fair", `${counted(told.skipped, "guarded rule")} ${told.skipped === 1 ? "was" : "were"} not used: such rules ask the list of all URLs, and none was given (--list).`]);
   if (view.hard.urls) {
     const apart = [];
@@ -332,11 +335,16 @@ function sortable(name, title, order, then) {
 const COLUMNS = [
   ["text", "Rule", (r) => r.text],
   ["status", "Status", (r) => r.status],
-  ["merges", "Saves", (r) => (r.measured ? r.measured.merges : -1)],
+  ["merges", "Saves", saves],
   ["wrong", "Look wrong", (r) => (r.measured ? r.measured.wrong + r.measured.near / 1000 : -1)],
   ["lost", "Lost", (r) => (r.measured ? r.measured.lost - r.measured.lost_near : -1)],
   ["precision", "Right at least", (r) => r.evidence.precision_low ?? -1],
 ];
+
+// What a rule saves; where that could not be measured, what it was said to when it was learned.
+function saves(rule) {
+  return rule.measured ? rule.measured.merges : (rule.evidence.pairs ?? rule.evidence.support ?? 0) - (rule.evidence.false ?? 0);
+}
 
 function every() {
   return told.details.flatMap((d, at) => (state.site === null || state.site === at ? d.rules.map((rule) => ({ ...rule, site: d.name, at })) : []));
@@ -381,7 +389,7 @@ function rulesSection(view) {
   return section(
     "rules",
     "Rules",
-    "What each rule would save by itself, and what speaks against it. Open one to see its URLs.",
+    `What each rule would save by itself${all.some((r) => !r.measured && saves(r) > 0) ? " (in brackets: as it was learned)" : ""}, and what speaks against it. Open one to see its URLs.`,
     element("div", { class: "filters" }, text, where, status, order, element("label", {}, wrong, " only doubtful"), found),
     grid,
     more,
@@ -407,7 +415,7 @@ function ruleBody(rule, width) {
         { onclick: (event) => { if (!event.target.closest("a, button, input")) toggle(); } },
         element("th", { scope: "row" }, element("button", { class: "rule", "aria-expanded": String(open), onclick: toggle }, rule.text)),
         cell("", "", element("span", { class: `status ${rule.status}`, title: STATUS[rule.status] }, rule.status)),
-        cell("saves", "figure", m ? count(m.merges) : "–"),
+        cell("saves", "figure", m ? count(m.merges) : saves(rule) > 0 ? element("small", { title: "when it was learned" }, `(${count(saves(rule))})`) : "–"),
         cell("look wrong", `figure ${m && m.wrong ? "bad" : ""}`, m ? [m.wrong ? count(m.wrong) : m.near ? "" : "–", m.near ? element("small", {}, ` ${count(m.near)} near`) : ""] : "–"),
         cell("lost", "figure", m ? times(m.lost - m.lost_near) : "–"),
         cell("right at least", "figure", rule.evidence.precision_low === undefined ? "–" : percent(rule.evidence.precision_low)),
@@ -462,7 +470,7 @@ function detail(rule) {
     element("p", {}, element("b", {}, "When it was learned: "), `${sentence(rule)}.`),
     m
       ? element("p", {}, element("b", {}, "On these pages: "), `applies to ${counted(m.covers, "URL")}; of those it leads ${count(m.true)} to a URL that shows the same and ${count(m.false)} to one that shows something else; with the other rules at work it changes ${counted(m.fired, "URL")}.`)
-      : element("p", {}, element("b", {}, "On these pages: "), rule.status === "disabled" ? "it is switched off." : `not measured, as it is not in force at level ${told.level}.`),
+      : element("p", {}, element("b", {}, "On these pages: "), rule.status === "disabled" ? "it is switched off." : IN_FORCE[told.level].includes(rule.status) ? "not measured, as it is not known what they show." : `not measured, as it is not in force at level ${told.level}.`),
     rule.guarded && element("p", {}, element("b", {}, "Guarded: "), "it asks the list of all URLs, so it is followed only where one is given (--list)."),
     element("p", { class: "id" }, "Rule ", element("code", {}, rule.id), '. To switch it off write "status": "disabled" there in the rule book.'),
   );
@@ -540,7 +548,7 @@ function treeSection(view) {
     "tree",
     "Pattern tree",
     "How the URLs of this site are built, from left to right; a box is as high as it has URLs. Click a box to look closer, the leftmost one to go back.",
-    element("div", { class: "filters" }, element("span", {}, "Duplicates"), element("div", { class: "switch" }, ...buttons), element("span", { class: "scale" }, "none", element("i"), most < 1 ? `${Math.round(100 * most)} % or more` : "all")),
+    view.tree[0].known > 0 && element("div", { class: "filters" }, element("span", {}, "Duplicates"), element("div", { class: "switch" }, ...buttons), element("span", { class: "scale" }, "none", element("i"), most < 1 ? `${Math.round(100 * most)} % or more` : "all")),
     way,
     chart,
   );
@@ -564,7 +572,7 @@ function leftSection(view) {
   const parts = [];
   if (left.length) {
     parts.push(
-      section("left", "What stays unexplained", "Duplicates that no rule explains, the largest kinds of URLs first, each with URLs of one content.", groupList(left, (g) => (g.urls === 1 ? "duplicate at" : "duplicates at"))),
+      section("left", "What stays unexplained", view.hard.urls ? "Duplicates that no rule explains, the largest kinds of URLs first, each with URLs of one content." : "As far as sizes tell: URLs of equal size that no rule explains, the largest kinds first.", groupList(left, (g) => (g.urls === 1 ? "duplicate at" : "duplicates at"))),
     );
   }
   if (soft.length) {
