@@ -216,3 +216,25 @@ def test_a_missing_library_is_named_with_its_extra(undust: Undust, monkeypatch: 
     done = undust("crawl", "x.log", "-o", "x.parquet")
     assert done.returncode == 1
     assert done.stderr.decode().strip() == "undust: this needs uvicorn: pip install 'undust[demo]'"
+
+
+def test_explain_tree_draws_how_the_urls_of_a_site_are_built(undust: Undust, tmp_path: Path) -> None:
+    urls = [f"http://a.test/show.php?id={i}" for i in range(12)]
+    urls += [f"http://a.test/day/2026-01-{i:02d}" for i in range(1, 9)]
+    (tmp_path / "urls.txt").write_text("\n".join([*urls, "http://b.test/"]) + "\n")
+    done = undust("explain", "--tree", tmp_path / "urls.txt")
+    assert done.stdout.decode().splitlines() == [
+        "a.test",
+        "20  scheme=http host[0]=a.test path[0]=* path[1]=? query[id]=?",
+        "├── 12  path[0]=show.php query[id]={int}",
+        "└── 8  path[0]=day path[1]={date}",
+        "b.test",
+        "1  scheme=http host[0]=b.test path[0]=",
+    ]
+    assert done.stderr.decode().strip() == "in=21 sites=2 bad=0"
+
+
+def test_explain_asks_for_rules_where_no_tree_is_wanted(undust: Undust) -> None:
+    done = undust("explain", "http://a.test/")
+    assert done.returncode == 2
+    assert b"-r RULES" in done.stderr

@@ -398,7 +398,7 @@ def test_the_picture_of_a_tree() -> None:
     )
     assert render(build_tree(*coded(urls))).splitlines() == [
         "16  path=* id=? x=?",
-        "├── 9  path=a id=*",
+        "├── 9  path=a id={int}",
         "└── 7  path=b",
         "    ├── 4  x absent",
         "    └── 3  x=1",
@@ -414,3 +414,41 @@ def test_a_sample_of_no_labels_is_fine() -> None:
     tree = build_tree(keys, columns)
     sample = Sample(tree, np.full(5, -1, np.int32))
     assert len(sample.pairs(tree.nodes[0], tree.nodes[0]).u) == 0
+
+
+# -- what is no evidence ----------------------------------------------------------------------------------------
+
+
+def test_two_keys_that_are_both_absent_share_no_value() -> None:
+    """Else `a` would be copied from `order`, where duplicates have neither of them."""
+    pages = [[f"http://example.com/p?a=s{i}&id={i}", f"http://example.com/p?id={i}"] for i in range(40)]
+    pages += [[f"http://example.com/p?id={i}&order=asc"] for i in range(40, 45)]
+    learner = PatternTree(align="start", noise=10)
+    (grown,) = learner.grow(site(pages))
+    root = grown.tree.nodes[0]
+    assert not root.children
+    ops, _ = operations(grown.sample, root, root, Options(optional=()))
+    assert {grown.tree.keys[k]: op.kind for k, op in ops.items()} == {"query[a]": "ignore"}
+
+
+def test_a_key_that_differed_within_one_cluster_of_two_only_is_not_ignored() -> None:
+    pages = [[f"http://example.com/p?id={i}&v=1&sid={i}{n:03d}" for n in range(2)] for i in range(20)]
+    pages[7][1] = pages[7][1].replace("v=1", "v=2")
+    pages += [[f"http://example.com/p?id={i}&v=2&sid={i}"] for i in range(20, 40)]
+    rules = PatternTree(align="start").propose(site(pages))
+    assert rules
+    assert not [rule for rule in rules if "query[v]" in rule.do]
+
+
+def test_a_rule_that_changes_hundreds_and_was_right_on_two_is_an_accident() -> None:
+    pages = [[f"http://example.com/p?id={i}&do=a"] for i in range(200)]
+    for i in range(2):
+        pages[i].append(f"http://example.com/p?id={i}")
+    dropped = {"query[do]": None}
+
+    def proposed(share: float) -> list[Rule]:
+        learner = PatternTree(align="start", min_members=2, noise=0, min_tested=share)
+        return [rule for rule in learner.propose(site(pages)) if dict(rule.do) == dropped]
+
+    assert proposed(0.0)
+    assert not proposed(0.05)

@@ -1,4 +1,4 @@
-"""`undust explain`: which rules fire on a URL, in order, and what they rest on."""
+"""`undust explain`: which rules fire on a URL, in order, and what they rest on; or how a site's URLs are built."""
 
 from __future__ import annotations
 
@@ -9,28 +9,43 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from undust.cli.console import aliases, console, level, list_, rules
+from undust.cli.console import aliases, console, level, list_
+from undust.errors import UsageError
 
 if TYPE_CHECKING:
     from undust.rules import Explanation, Rule
 
 
 @click.command()
-@rules
-@click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@click.option("-r", "--rules", "rules_path", type=click.Path(), metavar="RULES", help="A rule book (JSON).")
+@click.argument("urls", nargs=-1, required=True, metavar="URL... | --tree INPUT...")
 @level
 @aliases
 @list_
 @click.option("--json", "as_json", is_flag=True, help="One JSON record a URL.")
+@click.option("--tree", is_flag=True, help="Draw the pattern tree of each site in INPUT, files of pages.")
+@click.option("--host", help="With --tree: scheme and host of lines that hold paths only.")
 def command(
-    rules_path: str,
+    rules_path: str | None,
     urls: tuple[str, ...],
     level: str,
     aliases_path: str | None,
     list_path: str | None,
     as_json: bool,
+    tree: bool,
+    host: str | None,
 ) -> None:
-    """Show, step by step, which rules rewrite a URL and the evidence for each. `-` reads URLs from stdin."""
+    """Show, step by step, which rules rewrite a URL and the evidence for each. `-` reads URLs from stdin.
+
+    With --tree: how the URLs of a site are built, as the pattern-tree learner sees them. A line is a group of
+    URLs, with how many they are and what they have in common; `{int}` stands for any value of a type, `*` for any
+    value, `?` for any or none.
+    """
+    if tree:
+        print_trees(urls, host)
+        return
+    if rules_path is None:
+        raise UsageError("which rules? -r RULES (or --tree INPUT for a picture of a site)")
     from undust.cli.lists import listed, tell
     from undust.rules import AliasTable, Canonicalizer, RuleBook
 
@@ -46,6 +61,25 @@ def command(
         merged += why.url != url
         fired |= {rule.id for rule, _, _ in why.steps if rule}
     console.summary(in_=seen, out=seen, merged=merged, rules=len(fired), bad=0, **tell(canon))
+
+
+def print_trees(inputs: tuple[str, ...], host: str | None) -> None:
+    """The pattern tree of each site's live URLs, the largest site first."""
+    import numpy as np
+
+    from undust import crawl
+    from undust.learners.pattern_tree import PatternTree, render
+    from undust.likeness import split_sites
+
+    read = crawl.read(list(inputs), host=host)
+    learner = PatternTree()
+    sites = sorted(split_sites(read.pages), key=lambda site: (-len(site.urls), site.name))
+    for site in sites:
+        live = np.flatnonzero(site.alive)
+        if len(live):
+            click.echo(click.style(site.name, bold=True))
+            click.echo(render(learner.tree(site, "start", live), least=max(1, len(live) // 500)))
+    console.summary(in_=read.stats.lines, sites=len(sites), bad=read.stats.bad)
 
 
 def _urls(given: tuple[str, ...]) -> Iterator[str]:

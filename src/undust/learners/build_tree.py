@@ -13,7 +13,21 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ANY", "MAYBE", "REST", "Node", "Tree", "build_tree", "coded", "news", "render", "salient_values"]
+from undust.url import common_type
+
+__all__ = [
+    "ANY",
+    "MAYBE",
+    "REST",
+    "TYPES",
+    "Node",
+    "Tree",
+    "build_tree",
+    "coded",
+    "news",
+    "render",
+    "salient_values",
+]
 
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
@@ -24,6 +38,8 @@ ANY = -1  # always there, with several values
 MAYBE = -2  # there in some of the URLs only
 
 MAX_EVEN = 10  # more values that are about equally frequent are data
+
+TYPES = frozenset({"int", "hex", "uuid", "date", "slug", "session"})  # of values, that wildcards can have
 
 REST = "rest"  # one column for all keys that are too rare for one of their own; no rule speaks of it
 
@@ -135,7 +151,7 @@ def build_tree(
     >>> urls = [{"path[0]": "show.php", "id": str(i)} for i in range(6)] + [{"path[0]": "index.html"}] * 4
     >>> print(render(build_tree(*coded(urls))))
     10  path[0]=* id=?
-    ├── 6  path[0]=show.php id=*
+    ├── 6  path[0]=show.php id={int}
     └── 4  path[0]=index.html
     """
     n = len(columns[0].codes) if columns else 0
@@ -231,23 +247,27 @@ def salient_values(codes: Codes, counts: Counts, least: float = 2, max_salient: 
     return [int(code) for code in codes[present][found]]
 
 
-def render(tree: Tree, *, max_children: int = 12) -> str:
+def render(tree: Tree, *, max_children: int = 12, least: int = 1, max_keys: int = 12) -> str:
     """The tree for a terminal: one line a node with its volume and what its pattern adds to its parent's.
 
-    `*` is any value, `?` any value or none; of more than `max_children` children the largest are shown.
+    `{int}` is any value of a type that all values share, `*` any value, `?` any value or none. Of more than
+    `max_children` children the largest are shown, none of fewer than `least` URLs, and `max_keys` of a node's keys.
     """
     lines: list[str] = []
 
     def draw(node: Node, lead: str, branch: str) -> None:
-        lines.append(f"{lead}{branch}{node.size}  {' '.join(news(tree, node))}".rstrip())
+        words = news(tree, node)
+        if len(words) > max_keys:
+            words[max_keys:] = [f"and {len(words) - max_keys} more keys"]
+        lines.append(f"{lead}{branch}{node.size:,}  {' '.join(words)}".rstrip())
         lead += {"": "", "├── ": "│   ", "└── ": "    "}[branch]
-        shown = sorted(node.children, key=lambda child: -child.size)
-        hidden = shown[max_children:]
-        shown = shown[:max_children]
+        children = sorted(node.children, key=lambda child: -child.size)
+        shown = [child for child in children[:max_children] if child.size >= least]
+        hidden = children[len(shown) :]
         for child in shown:
             draw(child, lead, "├── " if hidden or child is not shown[-1] else "└── ")
         if hidden:
-            lines.append(f"{lead}└── {sum(c.size for c in hidden)}  in {len(hidden)} more")
+            lines.append(f"{lead}└── {sum(c.size for c in hidden):,}  in {len(hidden)} more")
 
     draw(tree.nodes[0], "", "")
     return "\n".join(lines)
@@ -259,9 +279,21 @@ def news(tree: Tree, node: Node) -> list[str]:
     new = [k for k in np.flatnonzero(mine != before).tolist() if mine[k] != 0 or k == node.key]
     if node.key >= 0 and node.key not in new:
         new.append(node.key)
-    new.sort(key=lambda k: (k != node.key, k))
-    words = {0: " absent", ANY: "=*", MAYBE: "=?"}
-    return [tree.keys[k] + (words.get(mine[k]) or f"={tree.columns[k].values[mine[k]]}") for k in new]
+    new.sort(key=lambda k: (k != node.key, mine[k] == MAYBE, k))
+    return [tree.keys[k] + _word(tree, node, k) for k in new]
+
+
+def _word(tree: Tree, node: Node, key: int) -> str:
+    code = int(node.pattern[key])
+    if code == 0:
+        return " absent"
+    if code == MAYBE:
+        return "=?"
+    column = tree.columns[key]
+    if code != ANY:
+        return f"={column.values[code]}"
+    kind = common_type(column.values[c] or "" for c in np.unique(column.codes[tree.rows(node)]).tolist())
+    return f"={{{kind}}}" if kind in TYPES else "=*"
 
 
 _NO_CHOICE = (False, 0.0, -1, np.empty(0, np.int32), np.empty(0, np.int64))

@@ -62,6 +62,7 @@ class Options(NamedTuple):
     optional: Collection[int]  # keys a URL can be without
     min_sigma: float = 0.5
     max_differing: float = 0.2
+    min_support: int = 2
     literal_sigma: bool = False
     max_fpr: float = 0.05
     by_url: bool = True
@@ -190,9 +191,11 @@ def operations(
     A key of `t` with one value is kept: that value is written. A key with several is replaced by the key of
     `s` that shares most values with it, if more than `min_sigma` of them, and ignored if there is none. A
     replacement is fake, and becomes ignore, when more than `max_differing` of the duplicates differ in it:
-    about none do in a true identifier, about half with two mirrors.
+    about none do in a true identifier, about half with two mirrors. A key is ignored only if duplicates of
+    `min_support` clusters differ in it, or so many pairs where there is one cluster.
 
-    Sharing is counted by cluster: the share of common clusters in which the two keys have a value in common.
+    Sharing is counted by cluster: the share of common clusters in which the two keys have a value in common;
+    two different keys that are both absent have none.
     `literal_sigma`: as printed, the share of the target's values that also are values of the source.
 
     Where paths of duplicates differ in length but agree from some segment on, that tail is replaced as a whole.
@@ -219,7 +222,9 @@ def operations(
         sigma, copied = _best_mapping(sample, s, t, key, source, pairs, options.literal_sigma)
         differing = _differing(sample, copied, key, pairs) if sigma > options.min_sigma else 1.0
         if differing > options.max_differing:
-            ops[key] = Operation("ignore", _most_frequent(sample, key, t))
+            # Seen in one cluster of two URLs it may be chance; a key that the source has then stays as it is.
+            if here == 0 or _seen_differing(sample, s, t, key, pairs) >= options.min_support:
+                ops[key] = Operation("ignore", _most_frequent(sample, key, t))
         elif copied != key:
             ops[key] = Operation("replace", copied)
     return ops, tail
@@ -277,7 +282,10 @@ def _best_mapping(
         if literal:
             sigma = float(np.isin(values, sample.numbers(k, sample.tree.rows(s))).mean())
         else:
-            agree = np.bincount(pairs.group, sample.numbers(k, pairs.u) == wanted, groups) > 0
+            same = sample.numbers(k, pairs.u) == wanted
+            if k != key:  # two keys that are both absent share no value
+                same &= wanted > 0
+            agree = np.bincount(pairs.group, same, groups) > 0
             sigma = float(agree.mean())
         if sigma > best + 1e-9:
             best, found = sigma, k
@@ -289,6 +297,16 @@ def _best_mapping(
 def _differing(sample: Sample, source: int, target: int, pairs: Pairs) -> float:
     """The share of duplicates whose values differ."""
     return float((sample.numbers(source, pairs.u) != sample.numbers(target, pairs.v)).mean())
+
+
+def _seen_differing(sample: Sample, s: Node, t: Node, key: int, pairs: Pairs) -> int:
+    """In how many clusters two duplicates have different values of a key; of a single cluster, in how many pairs."""
+    differing = sample.numbers(key, pairs.u) != sample.numbers(key, pairs.v)
+    clusters = len(np.unique(pairs.group[differing]))
+    if clusters != 1 or pairs.group.max() > 0:
+        return clusters
+    more = sample.pairs(s, t, each=4)
+    return int(np.count_nonzero(sample.numbers(key, more.u) != sample.numbers(key, more.v)))
 
 
 def _most_frequent(sample: Sample, key: int, node: Node) -> int:

@@ -58,7 +58,10 @@ class PatternTree(Learner):
     widen: leave conditions on absent keys out where the rule holds without them.
     cover: try no rule from a node below one from which a rule to the same target holds.
     tails: carry over the rest of a path, however long, where duplicates agree from some segment on.
-    min_support: URLs a rule must bring together with one of their own cluster.
+    min_support: URLs a rule must bring together with one of their own cluster, and clusters (of a single one, pairs)
+        that a key must have been seen not to matter in before it is ignored.
+    min_tested: of the URLs a rule changes, the share that must meet another one: a rule that changes hundreds
+        and was right on two is an accident.
     max_pairs, max_rules: the most promising pairs of nodes are tried, and the best rules returned.
 
     References
@@ -89,6 +92,7 @@ class PatternTree(Learner):
         cover: bool = True,
         tails: bool = True,
         min_support: int = 2,
+        min_tested: float = 0.05,
         max_keys: int = 96,
         max_pairs: int = 1000,
         max_rules: int = 1000,
@@ -110,6 +114,7 @@ class PatternTree(Learner):
         self.cover = cover
         self.tails = tails
         self.min_support = min_support
+        self.min_tested = min_tested
         self.max_keys = max_keys
         self.max_pairs = max_pairs
         self.max_rules = max_rules
@@ -133,18 +138,22 @@ class PatternTree(Learner):
         cluster = np.where(site.labels.soft, -1, site.labels.cluster).astype(np.int32)
         teaching = np.flatnonzero(cluster >= 0)
         for align in ("start", "end") if self.align == "both" else (self.align,):
-            keys, columns = key_columns(site.table, align, self.min_members, self.max_keys)
-            tree = build_tree(
-                keys,
-                columns,
-                teaching,
-                min_members=self.min_members,
-                noise=self.noise,
-                max_salient=self.max_salient,
-                frequencies=self.frequencies,
-            )
+            tree = self.tree(site, align, teaching)
             sample = Sample(tree, cluster, site.alive)
             yield Grown(site, tree, sample, Writer(sample, site.urls.tolist()))
+
+    def tree(self, site: Site, align: str, rows: NDArray[np.int64]) -> Tree:
+        """The tree of some URLs of a site, path segments numbered from one end."""
+        keys, columns = key_columns(site.table, align, self.min_members, self.max_keys)
+        return build_tree(
+            keys,
+            columns,
+            rows,
+            min_members=self.min_members,
+            noise=self.noise,
+            max_salient=self.max_salient,
+            frequencies=self.frequencies,
+        )
 
     def twins(self, grown: Grown) -> list[Twins]:
         """Duplicate nodes, at most `max_pairs` of them, those with most URLs in common."""
@@ -163,6 +172,7 @@ class PatternTree(Learner):
             optional=grown.writer.optional,
             min_sigma=self.min_sigma,
             max_differing=self.max_differing,
+            min_support=self.min_support,
             literal_sigma=self.literal_sigma,
             max_fpr=self.max_fpr,
             by_url=self.by_url,
@@ -191,7 +201,10 @@ class PatternTree(Learner):
 
     def rate(self, candidate: Candidate) -> float:
         """The share of wrong merges a candidate is judged by; 1 where too few URLs bear it out."""
-        return candidate.rate(by_url=self.by_url) if candidate.proof.merged >= self.min_support else 1.0
+        proof = candidate.proof
+        if proof.merged < self.min_support or proof.merged + proof.wrong < self.min_tested * proof.support:
+            return 1.0
+        return candidate.rate(by_url=self.by_url)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from undust.learners.build_tree import MAYBE, REST, Node
+from undust.learners.build_tree import MAYBE, REST, TYPES, Node
 from undust.learners.node_rules import Candidate
 from undust.learners.sample import Operation, Sample
 from undust.rules import escape
@@ -26,8 +26,6 @@ from undust.url import (
 )
 
 __all__ = ["Writer"]
-
-_TYPES = {"int", "hex", "uuid", "date", "slug", "session"}
 
 
 class Writer:
@@ -150,7 +148,7 @@ class Writer:
         if self.kinds[k].kind not in ("query", "matrix") and "" in [column.values[c] for c in codes.tolist()]:
             return None
         found = common_type([column.values[c] or "" for c in codes[:20].tolist()])
-        return "{:" + found + "}" if found in _TYPES and self._all_of(found, k)[codes].all() else "{}"
+        return "{:" + found + "}" if found in TYPES and self._all_of(found, k)[codes].all() else "{}"
 
     def _all_of(self, type_name: str, k: int) -> NDArray[np.bool_]:
         """Per code of a key, whether its value is of the type."""

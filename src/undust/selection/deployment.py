@@ -10,10 +10,11 @@ import numpy as np
 from undust.learners.base import Learner
 from undust.learners.pattern_tree import PatternTree
 from undust.likeness import Site
-from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
+from undust.rules import Canonicalizer, Rule
 from undust.selection.graph import graph
 from undust.selection.links import Link, rule_links, tree_links
 from undust.selection.naive import naive
+from undust.selection.together import holding, ordered_book
 
 __all__ = ["STRATEGIES", "Outcome", "macro", "micro", "outcome", "raw_links", "sweep"]
 
@@ -92,7 +93,7 @@ def sweep(
     rows = []
     for threshold in thresholds:
         good = [link for link in links if link.fpr <= threshold]
-        rules = STRATEGIES[strategy](good, train.urls.tolist())
+        rules = holding(STRATEGIES[strategy](good, train.urls.tolist()), train, threshold)
         qualified = sum(rate <= threshold for rate in rates)
         rows.append(Row(threshold, len(rates), qualified, len(rules), outcome(rules, test)))
     return rows
@@ -111,9 +112,7 @@ def outcome(rules: Sequence[Rule], site: Site) -> Outcome:
     """
     known = np.flatnonzero((site.labels.cluster >= 0) & ~site.labels.soft)
     cluster = site.labels.cluster[known].astype(np.int64)
-    hosts = tuple({host for host in site.hosts} | {host.rpartition(":")[0] or host for host in site.hosts})
-    book = RuleBook({site.name: SiteRules(site.name, hosts, list(rules))})
-    after = Canonicalizer(book, level="likely").map(site.urls[known].tolist())
+    after = Canonicalizer(ordered_book(rules, site), level="likely").map(site.urls[known].tolist())
     number: dict[str, int] = {}
     form = np.array([number.setdefault(url, len(number)) for url in after], np.int64)
     cell, per_cell = np.unique(form * (int(cluster.max(initial=0)) + 1) + cluster, return_counts=True)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from undust.learners.build_tree import ANY
 from undust.learners.node_rules import Candidate
 from undust.learners.pattern_tree import Grown
 from undust.likeness import Site
@@ -41,7 +42,7 @@ def tree_links(
     """The candidates of a pattern tree that the rule language can express.
 
     The source is all URLs that meet the rule's conditions: its node's, or more where the rule was widened.
-    The target is a node. `rate`: what counts as a candidate's false-positive rate.
+    The target is all URLs of the form it writes. `rate`: what counts as a candidate's false-positive rate.
     """
     for candidate in candidates:
         rules = [rule for rule, _ in grown.rules(candidate)]
@@ -50,13 +51,26 @@ def tree_links(
             yield Link(
                 rules[0],
                 source,
-                source
-                if candidate.source is candidate.target
-                else np.sort(grown.tree.rows(candidate.target)),
+                source if candidate.source is candidate.target else _landing(grown, candidate),
                 rate(candidate),
                 candidate.proof.support,
                 rules[1] if len(rules) > 1 else None,
             )
+
+
+def _landing(grown: Grown, candidate: Candidate) -> Ints:
+    """URLs of the form that a rule writes, whatever they have where the form ignores it.
+
+    Not the target node alone: a rule that was widened leads to as many forms as it starts from, and would seem to
+    lead from a popular format to a rare one.
+    """
+    ops = candidate.ops
+    after = {key: code for key, code in candidate.when.items() if key not in ops}
+    for key, op in ops.items():
+        if op.kind != "ignore":
+            after[key] = ANY if op.kind == "replace" else op.value
+    rows = grown.sample.matching(grown.tree.nodes[0], after)
+    return np.sort(rows if len(rows) else grown.tree.rows(candidate.target))
 
 
 def rule_links(rules: Iterable[Rule], site: Site) -> Iterator[Link]:

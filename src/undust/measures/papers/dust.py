@@ -20,10 +20,11 @@ from undust.likeness.seen import integers
 from undust.measures.cases import Case
 from undust.measures.metrics import Measures, measure, numbered
 from undust.measures.papers.curves import Curves
-from undust.measures.papers.labelled import SMALLEST, Learn, book_of
+from undust.measures.papers.labelled import SMALLEST, Learn
 from undust.measures.splits import Split, two_logs
 from undust.measures.table import Cell, percent, table
 from undust.rules import Canonicalizer, Rule, RuleBook
+from undust.selection.together import ordered_book
 from undust.validation import PublishedValidation, RecordedFetcher
 
 AT = (5, 10, 20, 50, 100, 200, 300)
@@ -71,7 +72,7 @@ class Study:
         book, tried, fetched = RuleBook(), 0, 0
         for site in self.sites:
             found = self.validation().validate(self.rules[site.name])
-            book.sites.update(book_of(found.rules, site).sites)
+            book.sites.update(ordered_book(found.rules, site).sites)
             tried, fetched = tried + found.attempted, fetched + found.fetched
         return book, tried, fetched
 

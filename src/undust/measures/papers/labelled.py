@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,8 @@ from undust.measures.cases import Case
 from undust.measures.metrics import Bools, Ints, Measures, measure, numbered
 from undust.measures.splits import by_cluster
 from undust.measures.truth import Truth
-from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
+from undust.rules import Canonicalizer, Rule, RuleBook
+from undust.selection.together import ordered_book
 
 Learn = Callable[[pa.Table, str], RuleBook]
 """Pages and a learner's name to a rule book."""
@@ -66,24 +66,13 @@ def fifth(site: Site, seed: int, most: int = 100_000) -> tuple[Site, Site]:
     return site.take(np.sort(np.array(sample, np.int64))), site.take(np.array(rows, np.int64))
 
 
-def hosts_of(site: Site) -> tuple[str, ...]:
-    """The site's hosts, with and without their ports."""
-    return tuple({*site.hosts, *(host.rpartition(":")[0] or host for host in site.hosts)})
-
-
 def applied(rules: Sequence[Rule] | RuleBook, site: Site) -> Measures:
     """Rules in the given order, or a whole book, on the labelled URLs of a site."""
-    book = rules if isinstance(rules, RuleBook) else book_of(rules, site)
+    book = rules if isinstance(rules, RuleBook) else ordered_book(rules, site)
     rows = np.flatnonzero(hard(site))
     urls = site.urls[rows].tolist()
     after = Canonicalizer(book, level="likely").map(urls)
     return measure(numbered(after), site.labels.cluster[rows].astype(np.int64))
-
-
-def book_of(rules: Sequence[Rule], site: Site) -> RuleBook:
-    """A book of rules that are tried in this order."""
-    ordered = [replace(rule, order=i) for i, rule in enumerate(rules)]
-    return RuleBook({site.name: SiteRules(site.name, hosts_of(site), ordered)})
 
 
 def sizes(clusters: NDArray[np.integer]) -> Ints:
