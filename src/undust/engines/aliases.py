@@ -1,7 +1,7 @@
 """Which pages of a crawl are the same page whatever their URLs look like: the rows of a table of aliases.
 
 A rule has to stand up to many pages, an alias is about one. So only evidence counts that does not confuse two pages
-(docs/beyond-strings.md has the figures): redirects, equal bytes, given clusters, and canonical links between pages
+(docs/aliases.md has the figures): redirects, equal bytes, given clusters, and canonical links between pages
 that likeness has found alike and that are equally long. Equal sketches alone are not enough, and soft pages never are.
 """
 
