@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from undust.exports.target import Placed, placed
+from undust.exports.target import ASKS, Placed, placed
 from undust.rules import Canonicalizer, Rule, RuleBook, compile_rule
 from undust.rules.conflict import meetings
 from undust.rules.pattern import parse_key, parse_template
@@ -56,7 +56,9 @@ class Company:
         return out
 
     def needed(self, rule: Rule) -> str | None:
-        """Why a rule must not be followed without the others; None: it may."""
+        """Why a rule must not be followed without the others, or without a list; None: it may."""
+        if rule.guard is not None:
+            return ASKS
         ready = compile_rule(rule)
         for url in (*self.own[rule.id], *self.met[rule.id]):
             after = ready.apply(url)

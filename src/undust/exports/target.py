@@ -93,10 +93,13 @@ def _place(rule: Rule, name: str, site: SiteRules, site_key: str) -> Placed:
     return Placed(rule, domain=name) if site_key == "domain" else Placed(rule, site.hosts)
 
 
+ASKS = "it asks the list of URLs, which only undust has at hand (--list)"
+
+
 def ask_nobody(rule: Rule) -> None:
     """Cannot, if the rule asks the list of URLs: no other tool has it at hand."""
     if rule.guard is not None:
-        raise Cannot("it asks the list of URLs, which only undust has at hand (--list)")
+        raise Cannot(ASKS)
 
 
 def as_drop(rule: Rule) -> Drop:
