@@ -4,18 +4,19 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-EXTRAS := dev,demo,report,warc,bench,spark
+EXTRAS := dev,docs,demo,report,warc,bench,spark
 OUT    ?= out
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow lint types bench clean
+.PHONY: help setup demo test slow lint types docs bench clean
 
 help:
 	@echo "make demo   serve a small web site on loopback, crawl it, learn its rules"
 	@echo "make test   run the tests"
 	@echo "make slow   run the long end-to-end tests"
 	@echo "make lint   ruff, mypy --strict, import contract"
+	@echo "make docs   the documentation as a site that opens offline: site/index.html"
 	@echo "make bench  speed benchmarks, next to the peers"
 
 setup: $(VENV)/.installed
@@ -46,8 +47,12 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
+# A link that leads nowhere, a page that no menu has, a name that is not there: each is an error.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 bench: setup
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OUT) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

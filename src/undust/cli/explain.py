@@ -134,7 +134,9 @@ def evidence(rule: Rule) -> str:
         said.append(f"changes {known.support:,} URLs")
     if known.pairs is not None:
         false = f", {known.false:,} false" if known.false is not None else ""
-        said.append(f"{known.pairs:,} pairs alike by {known.level}{false}")
+        # A rule that was tried by fetching keeps the count of the pairs that it was learned from.
+        by = "in the crawl" if known.level == "fetched" else f"by {known.level}"
+        said.append(f"{known.pairs:,} pairs alike {by}{false}")
     else:
         said.append(f"evidence: {known.level}")
     if known.lost:

@@ -335,6 +335,6 @@ def _lines(learned: SiteRules) -> list[str]:
         out.append(f"  {rule.describe()}  [{rule.status}: {figures}{bound}]")
     if len(learned.rules) > SHOWN:
         out.append(f"  … and {len(learned.rules) - SHOWN} more")
-    if "advice" in learned.notes:
+    if learned.rules and "advice" in learned.notes:
         out.append(f"  {learned.notes['advice']}")
     return out
