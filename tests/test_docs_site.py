@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import undust.cli
 from undust.cli import VERBS
@@ -86,7 +87,12 @@ def test_every_verb_has_a_page_with_its_options() -> None:
     for verb in undust.cli.undust.list_commands(None):  # type: ignore[attr-defined,arg-type]  # no context is needed
         page = DOCS / "verbs" / f"{verb}.md"
         text = page.read_text(encoding="utf-8")
-        assert f"$ undust {verb} --help" in text, f"{page} does not show the options"
+        shown = re.search(rf"^\$ undust {verb} --help\n(.*?)^```", text, re.M | re.S)
+        assert shown, f"{page} does not show the options"
+        told = CliRunner().invoke(undust.cli.undust, [verb, "--help"]).output.replace("Usage: undust ", "", 1)
+        assert shown[1].replace("Usage: undust ", "", 1).split() == told.split(), (
+            f"the options have changed: python tests/test_docs_commands.py {page.relative_to(ROOT)}"
+        )
         assert "Exit codes" in text, f"{page} does not say the exit codes"
     assert set(VERBS) >= {page.stem for page in (DOCS / "verbs").glob("*.md")} - {"index"}
 

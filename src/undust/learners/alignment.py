@@ -51,8 +51,25 @@ class Alignment(Learner):
 
     Parameters
     ----------
-    min_clusters: how many clusters must show a change before it is proposed.
-    max_rules: how many proposals are returned, most votes first.
+    min_clusters
+        How many clusters must show a change before it is proposed.
+    max_rules
+        How many proposals are returned, most votes first.
+
+    Examples
+    --------
+    Two parameters that only go together, and the ending of another style:
+
+    >>> import pyarrow as pa
+    >>> from undust.likeness import split_sites
+    >>> forms = ("t-{}", "t-{}?sid=a&from=b", "en/t-{}.html")
+    >>> pages = [("http://h.test/" + form.format(i), str(i)) for i in (7, 8, 9) for form in forms]
+    >>> (site,) = split_sites(pa.table(list(zip(*pages)), ["url", "cluster"]))
+    >>> said = {rule.describe() for rule in Alignment().propose(site)}
+    >>> "*: when from is {:rest} and sid is {:rest}: drop from, drop sid" in said
+    True
+    >>> "*: when path is {p:rest}/en/t-{a:int}.html: set path to {p}/t-{a}" in said
+    True
 
     References
     ----------

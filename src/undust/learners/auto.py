@@ -24,8 +24,10 @@ class Auto(Learner):
 
     Parameters
     ----------
-    learners: names of the methods asked besides alignment, comma separated.
-    proposals: how many of each one's proposals are tried, best first.
+    learners
+        Names of the methods asked besides alignment, comma separated.
+    proposals
+        How many of each one's proposals are tried, best first.
     """
 
     name = "auto"

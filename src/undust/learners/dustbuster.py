@@ -88,21 +88,35 @@ class DustBuster(Learner):
 
     Parameters
     ----------
-    max_substring: S, tokens on either side of a rule
-    bucket_low, bucket_high: T, most substrings in one envelope, for choosing and for comparing rules
-    crowd: larger envelopes of up to so many substrings count as if they held only the pages likely similar to
+    max_substring
+        S, tokens on either side of a rule
+    bucket_low, bucket_high
+        T, most substrings in one envelope, for choosing and for comparing rules
+    crowd
+        Larger envelopes of up to so many substrings count as if they held only the pages likely similar to
         the two compared; 0: they do not count, as published
-    min_support: MS, instances that a rule needs
-    relative_deficiency, absolute_deficiency: MRD, MAD of the redundancy elimination
-    window: MW, how far apart two rules may be ranked to be compared; published 1100, to save memory and time;
+    min_support
+        MS, instances that a rule needs
+    relative_deficiency, absolute_deficiency
+        MRD, MAD of the redundancy elimination
+    window
+        MW, how far apart two rules may be ranked to be compared; published 1100, to save memory and time;
         0: any distance, since here they are looked up
-    likeness: what pages are compared by: auto, none, size or sketch
-    sketch_matches: min-hashes that must agree (4; 2 for relaxed)
-    epsilon: share of unlike pairs that refutes a parameter rule or a direction (more where only sizes are known)
-    parameters: whether parameter rules are tried
-    literal: count envelopes as printed, also those of periodic strings twice in one pair of URLs
-    max_rules: most substitutions to return, best first
+    likeness
+        What pages are compared by: auto, none, size or sketch
+    sketch_matches
+        Min-hashes that must agree (4; 2 for relaxed)
+    epsilon
+        Share of unlike pairs that refutes a parameter rule or a direction (more where only sizes are known)
+    parameters
+        Whether parameter rules are tried
+    literal
+        Count envelopes as printed, also those of periodic strings twice in one pair of URLs
+    max_rules
+        Most substitutions to return, best first
 
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> from undust.likeness import split_sites
     >>> urls = [f"http://h.test/{form}{i}" for form in ("story_", "story?id=") for i in (7, 8, 9)]
@@ -113,7 +127,9 @@ class DustBuster(Learner):
     >>> rule.status, rule.evidence.level, rule.evidence.support
     ('likely', 'size', 3)
 
-    References: U. Schonfeld, Do Not Crawl in the DUST, MSc thesis, Technion 2006; Z. Bar-Yossef, I. Keidar,
+    References
+    ----------
+    U. Schonfeld, Do Not Crawl in the DUST, MSc thesis, Technion 2006; Z. Bar-Yossef, I. Keidar,
     U. Schonfeld, WWW 2007.
     """
 
