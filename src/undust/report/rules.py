@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import isfinite
 from typing import Any
 
@@ -13,8 +14,8 @@ from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
 from undust.url import normal
 
 EXAMPLES = 3
-TRIED = 20_000
-"""URLs that are tried to find examples of a rule that has none."""
+TRIED = (0, 64, 512, 4096)
+"""URLs that are tried to find examples of a rule that has none: so many at first, then more, and no more."""
 
 LONGEST = 600
 """Characters of a rule's text, or of the reason for its rejection."""
@@ -25,7 +26,7 @@ def record(
     site: SiteRules,
     measured: RuleMeasures | None,
     content: Mapping[str, int],
-    urls: Iterable[str],
+    urls: Sequence[str],
 ) -> dict[str, Any]:
     """A rule; `measured` is None if it is not in force, or if nothing is known of what these pages show.
 
@@ -35,7 +36,8 @@ def record(
     >>> record(site.rules[0], site, None, {}, ["http://a.example/?sid=1"])["examples"]
     [('http://a.example/?sid=1', 'http://a.example/')]
     """
-    pairs = rule.examples or found(rule, site, urls)
+    idle = measured is not None and not measured.covers
+    pairs = rule.examples or (() if idle else found(rule, site, urls))
     out = {
         **_said(rule),
         "examples": [(shown(u), shown(v), *_verdict(u, v, content)) for u, v in pairs[:EXAMPLES]],
@@ -82,21 +84,19 @@ def _said(rule: Rule) -> dict[str, Any]:
     }
 
 
-def found(rule: Rule, site: SiteRules, urls: Iterable[str]) -> list[tuple[str, str]]:
-    """URLs that a rule changes, for one that comes without examples, as when a person wrote it."""
+def found(rule: Rule, site: SiteRules, urls: Sequence[str]) -> list[tuple[str, str]]:
+    """URLs (normal forms) that a rule changes, for one that comes without examples, as when a person wrote it."""
     if rule.status == "disabled":
         return []
     alone = RuleBook({site.name: SiteRules(site.name, site.hosts, [rule])})
     canon = Canonicalizer(alone, level="likely")
-    pairs = []
-    for _, url in zip(range(TRIED), urls, strict=False):
-        form = normal(url)
-        after = canon(form)
-        if after != form:
-            pairs.append((form, after))
-            if len(pairs) == EXAMPLES:
-                break
-    return pairs
+    pairs: list[tuple[str, str]] = []
+    for start, end in pairwise(TRIED):
+        some = urls[start:end]
+        pairs += [(url, after) for url, after in zip(some, canon.map(some), strict=True) if after != url]
+        if len(pairs) >= EXAMPLES:
+            break
+    return pairs[:EXAMPLES]
 
 
 def _verdict(before: str, after: str, content: Mapping[str, int]) -> tuple[str, ...]:
