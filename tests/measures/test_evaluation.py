@@ -10,6 +10,7 @@ import pytest
 
 from undust.crawl import read
 from undust.measures import Truth, evaluate, known
+from undust.measures.saving import valid
 from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
 
 HOST = "a.example"
@@ -92,6 +93,19 @@ def test_urls_are_counted_as_written() -> None:
     seen = [{"url": f"http://{HOST}/x", "digest": "1"}, {"url": f"http://{HOST.upper()}:80/x", "digest": "1"}]
     assert evaluate(book(), seen).urls == 2
     assert evaluate(book(), seen).reached == 1.0  # the normal form merges them
+
+
+def test_what_the_normal_form_merges_is_no_merit_of_a_rule() -> None:
+    # Each URL under a second spelling, and a rule that is wrong in all it does.
+    seen = [
+        {"url": f"http://{host}/p?id={i}", "digest": f"{i}"}
+        for i in range(12)
+        for host in (HOST, HOST.upper())
+    ]
+    (rule,) = evaluate(book(Rule(when={"query[id]": ["3", "4"]}, do={"query[id]": "5"})), seen).rules
+    assert (rule.covers, rule.alone.urls) == (2, 12)
+    assert (rule.alone.true_merges, rule.alone.wrong_merges) == (0, 2)
+    assert valid(rule) is False
 
 
 def test_sites_add_up_to_the_whole_and_macro_is_their_mean() -> None:

@@ -64,7 +64,7 @@ class Astray:
 
 @dataclass(frozen=True)
 class RuleMeasures:
-    """A rule by itself on the URLs' normal forms, and in the set.
+    """A rule by itself on the URLs' normal forms, each of them once, and in the set.
 
     `covers` (r_cov): URLs it applies to. `false`: those it leads to a URL that was seen with another content;
     `true`: to one seen with the same. `alone`: what the rule would do as the only one. `fired`: URLs that it
@@ -321,8 +321,12 @@ def _rules(
             fired.update({(rule.id, host) for rule, _, _ in canon.explain(url).steps if rule})
     hard = np.flatnonzero(~on.truth.soft)
     urls = [normal(on.truth.urls[i]) for i in hard.tolist()]
-    content = dict(zip(urls, on.truth.cluster[hard].tolist(), strict=True))
+    # What the normal form merges is merged without any rule: each form counts once.
+    first: dict[str, int] = {}
     for row, url in enumerate(urls):
+        first.setdefault(url, row)
+    content = {url: int(on.truth.cluster[hard[row]]) for url, row in first.items()}
+    for url, row in first.items():
         by_host[_without_port(host_of(url))].append(row)
     found = []
     for site in book.sites.values():
