@@ -340,3 +340,29 @@ def test_figures_decide_between_equals_only_if_they_agree():
 def test_a_query_that_loses_its_last_ampersand_has_other_parameters() -> None:
     canon = Canonicalizer(RuleBook({"h.test": SiteRules("h.test", rules=[Rule(do={"query[t]": None})])}))
     assert canon("http://h.test/?a=1;t=2&t") == "http://h.test/?a=1" == canon("http://h.test/?a=1;t=2")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a=1&sid=5&ref=2",
+        "sid=1&ref=2&c",
+        "c&ref=2&sid&a=1",
+        "x=1;y=2&sid=3",
+        "b=2&b=1&sid",
+        "b&&a",
+        "ref",
+        "c;d=1&a",
+    ],
+)
+def test_fields_that_come_to_stand_side_by_side_are_seen_by_the_rules_between(query):
+    """Dropping all fields at once must not hide what a rule sees that is applied between two drops."""
+    drops = [Rule(do={"query[sid]": None}, order=1), Rule(do={"query[ref]": None}, order=3)]
+    drops += [Rule(do={"query[y]": None}, order=3)]
+    sort = Rule(do={"query": "{query|sort}"}, order=2)
+    for swap in ("a=1&ref=2", "?ref=2", "a=1&b", "a&b", "1&c", "&c", "sid=5&"):
+        between = Rule(do={"substitute": {"from": swap, "to": "zz=1"}}, order=2)
+        for rules in ([*drops, between], [*drops, sort], [*drops, sort, between]):
+            canon = Canonicalizer(RuleBook({"a.example": SiteRules("a.example", (), rules)}), check=False)
+            url = f"http://a.example/?{query}"
+            assert canon(url) == canon.explain(url).url, (swap, [rule.describe() for rule in rules])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import Any, Final, NamedTuple
 
 from undust.errors import BookError, UsageError
@@ -32,6 +33,8 @@ MAX_ROUNDS: Final = 10
 CACHE: Final = 1 << 16
 
 LONG: Final = 1 << 10
+
+_by_name = methodcaller("partition", "=")  # as `undust.rules.conversion.sort` has it
 
 # scheme://authority as a whole, and nothing that could belong to another component
 _PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*)?://[^/?#]*\Z")
@@ -530,30 +533,27 @@ class Canonicalizer:
                 ):
                     out[number] = self._odd(url, stuck)
                     continue
-                mask, names, texts, always, drops = plan
+                mask, names, needles, always, sorts, drops = plan
                 # Without its last `&` a query is one of `;`, and then has other parameters.
                 if not always and ";" not in query:
-                    for text in texts:
+                    for text in needles:
                         if text in now:
                             break
                     else:
                         fields = query.split("&")
                         kept: list[str] | None = [f for f in fields if f.partition("=")[0] not in names]
-                        if kept is not None and len(kept) == len(fields):
-                            out[number] = now
-                            continue
-                        if kept is not None and len(drops) < len(names):
+                        if kept is not None and len(kept) < len(fields) and len(drops) < len(names):
                             less_sure = [f for f in fields if f.partition("=")[0] not in drops]
                             if len(less_sure) > len(kept):
                                 kept = _sift(fields, names)
                         if kept is not None:
-                            less = f"{prefix}{path}?{'&'.join(kept)}" if kept else prefix + path
-                            for text in texts:
-                                if text in less:
-                                    break
+                            if sorts and len(kept) > 1:
+                                kept.sort(key=_by_name)
+                            if len(kept) < len(fields) or (sorts and kept != fields):
+                                out[number] = f"{prefix}{path}?{'&'.join(kept)}" if kept else prefix + path
                             else:
-                                out[number] = less
-                                continue
+                                out[number] = now
+                            continue
                 by_path = mask
                 mask = program.for_texts(now, mask & program.for_query(query))
             else:
@@ -572,7 +572,13 @@ class Canonicalizer:
                 out[number] = now
                 continue
             first = now
-            if mark and mask & free and not mask & mixing and (";" not in query or "&" in query):
+            if (
+                mark
+                and mask & free
+                and not mask & mixing
+                and ";" not in query
+                and not any(text in now for text in program.coming)
+            ):
                 kept = [f for f in query.split("&") if f.partition("=")[0] not in program.free_names]
                 mark, query = ("?" if kept else ""), "&".join(kept)
                 first = f"{prefix}{path}{mark}{query}"

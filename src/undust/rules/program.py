@@ -25,14 +25,16 @@ class Plan(NamedTuple):
     """What is left to look at when the path is known: how most queries are dealt with in one pass.
 
     `fields`: what a field of that name means. True: it is dropped. A set: it is, if its value is in it. None: it
-    concerns a rule that does something else. `texts`: pieces of text that other rules look for. `always`: there
-    is a rule of which nothing can be said. Where one of these comes in the rules are run one by one.
+    concerns a rule that does something else. `needles`: pieces of the texts that other rules look for, such as no
+    dropping or sorting of fields brings about. `always`: there is a rule of which nothing can be said. Where one
+    of these comes in the rules are run one by one. `sorts`: what stays is sorted.
     """
 
     mask: int
     fields: dict[str, bool | frozenset[str] | None]
-    texts: tuple[str, ...]
+    needles: tuple[str, ...]
     always: bool
+    sorts: bool
     drops: frozenset[str]  # the fields that are dropped without a look at their values
 
 
@@ -46,7 +48,7 @@ class Program:
     """
 
     __slots__ = (
-        "_needs", "_plans", "any_path", "any_query", "commuting", "free", "free_names", "names", "no_query",
+        "_needs", "_plans", "any_path", "any_query", "coming", "commuting", "free", "free_names", "names", "no_query",
         "no_text", "plain_texts", "ready", "rules", "scoped", "scopes", "settling", "stars", "tables", "texts",
     )  # fmt: skip
 
@@ -99,6 +101,8 @@ class Program:
             if any(isinstance(action, dict) and "ignore" in action for action in rule.do.values()):
                 self.stars.append(place)
         self.texts = list(texts.items())
+        # Pieces of texts that may come about when fields are dropped one after the other.
+        self.coming = tuple({needle(text) for text in texts if needle(text) != text})
         self.plain_texts = [(text, bits) for text, bits in self.texts if bits & self.no_query]
         self.scopes = [(path.rstrip("/") + "/", path, bits) for path, bits in scopes.items()]
         self.scoped = sum(scopes.values())
@@ -201,16 +205,18 @@ class Program:
 
     def _plan(self, mask: int) -> Plan:
         fields: dict[str, bool | frozenset[str] | None] = {}
-        texts: dict[str, None] = {}
-        always = False
+        needles: dict[str, None] = {}
+        always = sorts = False
         for place, (rule, need) in enumerate(zip(self.rules, self._needs, strict=True)):
             if not mask >> place & 1:
                 continue
             if need.names is None:
-                if need.texts is None or not all(need.texts):
+                if _sorts(rule):
+                    sorts = True
+                elif need.texts is None or not all(need.texts):
                     always = True
                 else:
-                    texts.update(dict.fromkeys(need.texts))
+                    needles.update(dict.fromkeys(map(needle, need.texts)))
                 continue
             dropped = _plain_drop(rule)
             for name in need.names:
@@ -222,7 +228,7 @@ class Program:
                 else:
                     fields[name] = before | dropped
         drops = frozenset(name for name, drop in fields.items() if drop is True)
-        return Plan(mask, fields, tuple(texts), always, drops)
+        return Plan(mask, fields, tuple(needles), always, sorts, drops)
 
     def after(self, rule: Rule) -> int:
         """The rules applied after `rule` (of this or another program)."""
@@ -250,6 +256,31 @@ class Program:
             elif any(key.kind in HOST_KEYS for key in _keys(rule)):
                 return False
         return True
+
+
+def needle(text: str) -> str:
+    """What must be in a URL if `text` is to be in it once fields of its query have been dropped or sorted.
+
+    Fields that were apart may come to stand side by side, so what they are parted by does not count.
+
+    >>> needle("story_"), needle("&LastView=&Close="), needle(".php3?"), needle("&"), needle("?&")
+    ('story_', 'LastView=', '.php3', '&', '')
+    """
+    pieces = text.replace("?", "&").split("&")
+    return max(pieces, key=len) or (text if len(text) == 1 else "")
+
+
+def _sorts(rule: Rule) -> bool:
+    """Whether the rule does nothing but sort the parameters, wherever host and path are what they are known to be."""
+    if rule.do != {"query": "{query|sort}"}:
+        return False
+    for text, condition in rule.when.items():
+        if text == "path":
+            if literal_values(text, condition) is None:
+                return False
+        elif text not in ("scheme", "host", "port") and not text.startswith("host["):
+            return False
+    return True
 
 
 HOST_KEYS = ("scheme", "host", "port", "url")
