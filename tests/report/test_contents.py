@@ -165,7 +165,7 @@ def test_what_does_not_fit_is_counted() -> None:
     told = contents(rules, rows, room=3_500)
     (detail,) = told["details"]
     assert len(as_script(detail)) <= 3_500
-    assert [site["detailed"] for site in told["sites"]] == [True, False]
+    assert [site["detail"] for site in told["sites"]] == [0, None]
     rules = book(*(Rule(do={f"query[x{i}]": None}) for i in range(80)))
     (small,) = contents(rules, pages(), room=12_000)["details"]
     assert small["more_rules"] > 0 and len(small["rules"]) + small["more_rules"] == 80

@@ -38,7 +38,7 @@ def pattern_tree(
     >>> forms = [url.partition("&")[0] for url in site.urls]
     >>> for node in pattern_tree(site, forms)[:2]:
     ...     print(node)
-    (-1, 'path[0]=* id=* sid=*', 24, 24, 8, 8)
+    (-1, 'path[0]=* id={int} sid={int}', 24, 24, 8, 8)
     (0, 'path[0]=p', 12, 12, 4, 4)
     """
     rows = np.flatnonzero(site.alive & ~site.labels.soft)
@@ -56,7 +56,7 @@ def pattern_tree(
         known = members[cluster[members] >= 0]
         words = news(tree, node)
         if node.parent is None:
-            words = [word for word in words if word.endswith(("=*", "=?"))]
+            words = [word for word in words if word.partition("=")[2].startswith(("*", "?", "{"))]
         out.append(
             (
                 -1 if node.parent is None else number[node.parent.id],

@@ -118,7 +118,7 @@ function against(view) {
     // Of all sites it is so only if it is so of each.
     const each = told.details.map(against);
     chance = each.reduce((sum, one) => sum + one.chance, 0);
-    explained = told.sites.every((s) => s.detailed) && !told.left_out && each.every((one) => one.explained || !one.wrong);
+    explained = told.sites.every((s) => s.detail !== null) && !told.left_out && each.every((one) => one.explained || !one.wrong);
   }
   return { wrong: m.wrong_merges, near: m.near_merges, lost, merges, chance, explained };
 }
@@ -273,8 +273,7 @@ function overview() {
     );
     body.replaceChildren(
       ...rows.slice(0, sites.shown).map(([s]) => {
-        const at = told.details.findIndex((d) => d.name === s.name);
-        const name = s.detailed ? element("button", { class: "link", onclick: () => choose(at) }, s.name) : s.name;
+        const name = s.detail === null ? s.name : element("button", { class: "link", onclick: () => choose(s.detail) }, s.name);
         const known = s.hard.urls > 0;
         return element(
           "tr",
@@ -293,7 +292,7 @@ function overview() {
     more.replaceChildren(hidden > 0 ? element("button", { onclick: () => { sites.shown += 4 * STEP; fill(); } }, `Show more of the ${count(hidden)} other sites`) : "");
   }
   fill();
-  const short = told.sites.filter((s) => !s.detailed).length + told.left_out;
+  const short = told.sites.filter((s) => s.detail === null).length + told.left_out;
   return section(
     "sites",
     "Sites",
@@ -463,7 +462,7 @@ function detail(rule) {
       element("p", {}, "Open both pages of a pair: if they show different things, the rule is wrong there."),
       ...astray.map(([url, kept, canonical, near]) => {
         const [a, b] = differences(url, kept);
-        return element("div", { class: "pair astray" }, element("div", {}, address(url, ...a), " ", element("span", { class: `seen ${near ? "near" : "other"}` }, near ? "nearly the same" : "looks different")), element("div", {}, address(kept, ...b)), canonical !== kept && canonical !== url && element("div", { class: "becomes" }, "both become ", element("span", { class: "url" }, canonical)));
+        return element("div", { class: near ? "pair astray nearly" : "pair astray" }, element("div", {}, address(url, ...a), " ", element("span", { class: `seen ${near ? "near" : "other"}` }, near ? "nearly the same" : "looks different")), element("div", {}, address(kept, ...b)), canonical !== kept && canonical !== url && element("div", { class: "becomes" }, "both become ", element("span", { class: "url" }, canonical)));
       }),
     ],
     element("h4", {}, "Evidence"),
