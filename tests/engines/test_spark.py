@@ -140,3 +140,29 @@ def test_the_command(session, frame, table, book: RuleBook, tmp_path) -> None:
     given = ["learn", str(tmp_path / "pages.parquet"), "-o", str(tmp_path / "rules.json"), "--reproducible"]
     assert run([*given, "--engine=spark"]) == 0
     assert (tmp_path / "rules.json").read_text() == book.dumps()
+
+
+def test_apply_on_the_command_line(session, book: RuleBook, table, tmp_path, capsys) -> None:
+    """The same lines in the same order as on this machine; Parquet gets a column more."""
+    from undust.cli import run
+
+    book.save(tmp_path / "rules.json")
+    urls = [*table["url"].to_pylist(), "no URL"]
+    (tmp_path / "urls.txt").write_text("\n".join(urls) + "\n")
+    given = ["apply", "-r", str(tmp_path / "rules.json"), str(tmp_path / "urls.txt"), "--emit=both"]
+    assert run([*given, "-o", str(tmp_path / "here.txt")]) == 0
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert run([*given, "-o", str(tmp_path / "there"), "--engine=spark"]) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == told
+    parts = sorted((tmp_path / "there").glob("part-*"))
+    assert "".join(part.read_text() for part in parts) == (tmp_path / "here.txt").read_text()
+    pq.write_table(table.select(["url"]), tmp_path / "urls.parquet")
+    columns = ["apply", "-r", str(tmp_path / "rules.json"), str(tmp_path / "urls.parquet"), "--engine=spark"]
+    assert run([*columns, "-o", str(tmp_path / "columns")]) == 0
+    made = pq.read_table(tmp_path / "columns")
+    assert made["canonical"].to_pylist() == [
+        line.split("\t")[1] for line in (tmp_path / "here.txt").read_text().splitlines()[:-1]
+    ]
+    assert run([*columns, "-o", str(tmp_path / "columns")]) == 1  # nothing is written over
+    assert "ALREADY_EXISTS" in capsys.readouterr().err
+    assert run([*columns]) == 2

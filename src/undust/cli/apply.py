@@ -49,6 +49,13 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]")
 @level
 @aliases
 @list_
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="This machine; or Spark, which reads text or Parquet files and writes a directory of such.",
+)
 @rejects
 @max_bad_ratio
 def command(
@@ -59,6 +66,7 @@ def command(
     level: str,
     aliases_path: str | None,
     list_path: str | None,
+    engine: str,
     rejects: str | None,
     max_bad_ratio: float,
 ) -> int:
@@ -76,6 +84,24 @@ def command(
         raise UsageError(f"{rejects}: the rejects would take the place of another file of this run")
     book = RuleBook.load(rules_path)
     table = AliasTable.load(aliases_path) if aliases_path else None
+    if engine == "spark":
+        from undust.cli.apply_spark import apply_there
+
+        if rejects:
+            raise UsageError("--engine spark keeps no rejects: they come out unchanged")
+        seen = apply_there(
+            source, out, book, _URL.pattern, emit=emit, level=level, aliases=table, listed=list_path
+        )
+        in_force = sum(rule.status in LEVELS[level] for rule in book.rules()) - seen["skipped"]
+        console.summary(
+            in_=seen["seen"],
+            out=seen["seen"],
+            merged=seen["merged"],
+            rules=in_force,
+            bad=seen["bad"],
+            **({"skipped": seen["skipped"]} if seen["skipped"] else {}),
+        )
+        return 3 if too_many_bad(seen["bad"], seen["seen"], max_bad_ratio) else 0
     canon = Canonicalizer(book, level=level, aliases=table, listed=listed(list_path) if list_path else None)
     work = Filter(canon, emit)
     name = "<stdin>" if source == "-" else source
