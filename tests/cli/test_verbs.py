@@ -231,7 +231,7 @@ def test_explain_tree_draws_how_the_urls_of_a_site_are_built(undust: Undust, tmp
         "b.test",
         "1  scheme=http host[0]=b.test path[0]=",
     ]
-    assert done.stderr.decode().strip() == "in=21 sites=2 bad=0"
+    assert done.stderr.decode().strip() == "in=21 out=21 merged=0 rules=0 bad=0 sites=2"
 
 
 def test_explain_asks_for_rules_where_no_tree_is_wanted(undust: Undust) -> None:

@@ -28,7 +28,7 @@ def test_it_lists_what_could_not_be_expressed(rules: Path, capsys: pytest.Captur
     said = capsys.readouterr()
     assert said.out == ""
     assert "not expressible: " in said.err and "cannot do |sort" in said.err
-    assert said.err.splitlines()[-1] == "in=3 out=2 missing=1 level=probable"
+    assert said.err.splitlines()[-1] == "in=3 out=2 merged=0 rules=2 bad=0 missing=1 level=probable"
     assert out.read_text().startswith("<?xml")
     assert out.with_name("host-urlnormalizer.txt").read_text() == "www.h.test h.test\n"
 

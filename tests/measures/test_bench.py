@@ -118,7 +118,7 @@ def test_the_command_prints_what_was_asked(tmp_path: Path, capsys: pytest.Captur
     assert run(["bench", "quality", str(file), "--learner", "dustbuster", "--no-peers"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("x: 60 held-out URLs, 20 contents, ceiling 66.7 %")
-    assert err.endswith("in=120 sites=1 bad=0\n")
+    assert err.endswith("in=120 out=120 merged=0 rules=0 bad=0 sites=1\n")
     assert run(["bench", "quality", str(file), "--learner", "dustbuster", "--no-peers", "--json"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [r["method"] for r in records] == ["dustbuster", "normal form alone"]

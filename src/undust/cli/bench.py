@@ -67,7 +67,8 @@ def command(
 
             for case in data:
                 _print(speed_table(case, speed(case, _learn, seed=seed)), False, ())
-    console.summary(in_=sum(len(case.truth) for case in data), sites=len(data), bad=0)
+    urls = sum(len(case.truth) for case in data)
+    console.summary(in_=urls, out=urls, merged=0, rules=0, bad=0, sites=len(data))
 
 
 def demo_case(seed: int = 1) -> Case:

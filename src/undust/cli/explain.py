@@ -79,7 +79,7 @@ def print_trees(inputs: tuple[str, ...], host: str | None) -> None:
         if len(live):
             click.echo(click.style(site.name, bold=True))
             click.echo(render(learner.tree(site, "start", live), least=max(1, len(live) // 500)))
-    console.summary(in_=read.stats.lines, sites=len(sites), bad=read.stats.bad)
+    console.summary(in_=read.stats.lines, out=read.n, merged=0, rules=0, bad=read.stats.bad, sites=len(sites))
 
 
 def _urls(given: tuple[str, ...]) -> Iterator[str]:

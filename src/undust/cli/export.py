@@ -42,4 +42,6 @@ def command(rules_path: str, to: str, out: str, level: str) -> None:
     for one in made.missing:
         console.note(f"not expressible: {one}")
     left = len({one.rule.id for one in made.missing})
-    console.summary(in_=in_force, out=in_force - left, missing=left, level=level)
+    console.summary(
+        in_=in_force, out=in_force - left, merged=0, rules=in_force - left, bad=0, missing=left, level=level
+    )

@@ -131,6 +131,8 @@ def command(
     if dry_run:
         for line in Validation(book, read, again=again, test=_test(method, parameters)).plan():
             click.echo(line)
+        known = len(book)
+        console.summary(in_=known, out=known, merged=0, rules=0, bad=read.stats.bad, fetched=0)
         return 0
     assert out is not None
     from undust.validation.address import parse_resolve
