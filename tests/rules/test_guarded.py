@@ -372,3 +372,11 @@ def test_what_the_guard_excludes_is_never_merged(listed, some):
             if "other.example" not in f and f.rpartition("/")[2] in {f"topic,{topic}.{n}.html" for n in (15, 30)}
         ]  # fmt: skip
         assert end == (first if first in forms and not further else form)
+
+
+def test_whether_a_url_is_listed_is_told_exactly_in_a_long_list():
+    listed = [f"{HOST}/topic,{t}.0.html" for t in range(5000)]
+    canon = Canonicalizer(book_of(FIRST), listed=listed)
+    assert canon.guarded is not None
+    assert all(map(canon.guarded.listed.holds, listed))
+    assert not any(canon.guarded.listed.holds(f"{HOST}/topic,{t}.15.html") for t in range(5000))

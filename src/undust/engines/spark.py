@@ -28,6 +28,7 @@ from undust.measures import Evaluation, Measures, Spread
 from undust.measures import evaluate as evaluate_here
 from undust.rules import AliasTable, Canonicalizer, RuleBook, SiteRules
 from undust.rules.aliases import Alias, write
+from undust.rules.canonicalizer import LEVELS
 from undust.url import normal
 
 if TYPE_CHECKING:
@@ -252,7 +253,8 @@ def evaluate(
     hard = sum((s.hard for s in by_site.values()), Measures())
     every = sum((s.all for s in by_site.values()), Measures())
     seen: dict[str, Any] = {name: whole[name] for name in _WHOLE}
-    return Evaluation(Spread(hard, every, None), by_site, **seen)
+    skipped = sum(rule.guard is not None and rule.status in LEVELS[level] for rule in book.rules())
+    return Evaluation(Spread(hard, every, None), by_site, skipped=skipped, **seen)
 
 
 def plain(pages: DataFrame) -> DataFrame:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from math import gcd
 from typing import NamedTuple
 
@@ -17,6 +18,9 @@ Values = tuple[str, ...]
 
 ENOUGH = 2
 """Pages of a thing that are remembered: with two different ones there is another page, whichever is asked about."""
+
+FIRST_TRIED = 8
+"""Numbers, from the smallest, that may be the first page's."""
 
 OFTEN = 0.5
 """Share of the things that go on after a number of which this number must be a page to be the first one."""
@@ -73,8 +77,9 @@ class Listed(NamedTuple):
 
     def holds(self, url: str) -> bool:
         """Whether a canonical URL is in the list."""
-        at = int(np.searchsorted(self.forms, hashed(url)))
-        return at < len(self.forms) and int(self.forms[at]) == hashed(url)
+        wanted = np.uint64(hashed(url))  # a plain int would turn all hashes into floats, again and again
+        at = self.forms.searchsorted(wanted)
+        return bool(at < len(self.forms) and self.forms[at] == wanted)
 
 
 def hashed(url: str) -> int:
@@ -106,11 +111,12 @@ def between(things: Sequence[tuple[set[int], bool | None]]) -> float | None:
     often = Counter(number for numbers in numbered for number in numbers)
     known = [number for number, n in often.items() if number and n > 1] or list(often)
     step = gcd(*known) or 1
-    after = sorted(map(max, numbered))
+    ends = list(map(max, numbered))
+    after = sorted(ends)
     first = min(often, default=0)
-    for number in sorted(n for n in often if n % step == 0)[:100]:
+    for number in nsmallest(FIRST_TRIED, (n for n in often if n % step == 0)):
         going_on = len(after) - bisect_right(after, number)
-        there = sum(number in numbers and max(numbers) > number for numbers in numbered)
+        there = sum(number in numbers and end > number for numbers, end in zip(numbered, ends, strict=True))
         if going_on and there >= OFTEN * going_on:
             first = number
             break

@@ -23,7 +23,7 @@ from undust.rules.mutable import MutableUrl
 from undust.rules.pattern import parse_key, parse_pattern, parse_template
 from undust.selection.bounds import wilson_lower
 from undust.selection.greedy import Selection, evidence_of, examples_of, lost_by
-from undust.selection.refine import FOLDS
+from undust.selection.refine import FOLDS, Bar
 from undust.selection.trial import Trial, outcome, trial
 
 TRIED = 6  # doubtful proposals that are looked at
@@ -133,9 +133,10 @@ def _judged(rule: Rule, view: View, chosen: Selection) -> Judged | None:
     good, bad = (len(np.unique(cluster[mask])) for mask in (counted, done.bad))
     wrong = int(done.bad.sum())
     low = wilson_lower(good, good + bad)
-    if good < CLUSTERS or low < PRECISION or bad > IMPURITY * (good + bad):
+    bar = Bar(PRECISION, IMPURITY, CLUSTERS).allowing(chosen.noise)
+    if good < bar.clusters or low < bar.precision or bad > bar.impurity * (good + bad):
         return None
-    if wrong > IMPURITY * (done.merges + wrong) or int(done.near.sum()) > 0.05 * done.merges:
+    if wrong > bar.impurity * (done.merges + wrong) or int(done.near.sum()) > 0.05 * done.merges:
         return None
     needs = Guard(guard.absent, entities=ENTITIES, between=BETWEEN)
     return Judged(replace(done, rule=replace(rule, guard=needs)), low)
