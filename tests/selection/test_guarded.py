@@ -38,10 +38,32 @@ def message_by_slug(topic: int, message: int) -> str:
     return f"/t/thread-{topic * 7919 % 1000}-{topic}?post={message}"
 
 
+def by_word(topic: int, page: int) -> str:
+    return f"/threads/{word(topic)}.{topic}/" + (f"page-{page + 1}" if page else "")
+
+
+def message_by_word(topic: int, message: int) -> str:
+    return f"/threads/{word(topic)}.{topic}/post-{message}"
+
+
+def in_value(topic: int, page: int) -> str:
+    return f"/index.php?topic={topic}.{PER_PAGE * page}"
+
+
+def message_in_value(topic: int, message: int) -> str:
+    return f"/index.php?topic={topic}.msg{message}"
+
+
+def word(topic: int) -> str:
+    return "".join(random.Random(topic).choices("abcdefghijklmnopqrstuvwxyz", k=8))
+
+
 STYLES = {
     "path": (in_path, message_in_path),
     "query": (in_query, message_in_query),
     "slug": (by_slug, message_by_slug),
+    "word": (by_word, message_by_word),
+    "value": (in_value, message_in_value),
 }
 
 
@@ -90,7 +112,7 @@ def test_found_where_short_and_long_topics_are_mixed(style):
     assert Canonicalizer(book).map(urls) == urls
 
 
-@pytest.mark.parametrize(("style", "lost"), [("path", 0.3), ("query", 0.6), ("slug", 0.15)])
+@pytest.mark.parametrize(("style", "lost"), [("path", 0.3), ("query", 0.6), ("slug", 0.15), ("word", 0.2)])
 def test_not_found_when_the_list_is_patchy(style, lost):
     draw = random.Random(3)
     assert guarded([page for page in forum(style, topics=200) if draw.random() > lost]) == []

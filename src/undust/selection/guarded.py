@@ -23,6 +23,7 @@ from undust.rules.mutable import MutableUrl
 from undust.rules.pattern import parse_key, parse_pattern, parse_template
 from undust.selection.bounds import wilson_lower
 from undust.selection.greedy import Selection, evidence_of, examples_of, lost_by
+from undust.selection.parts import parts_of_things
 from undust.selection.refine import FOLDS, Bar
 from undust.selection.trial import Trial, outcome, trial
 
@@ -59,8 +60,8 @@ def add_guarded(site: Site, chosen: Selection, *, risk: float = 0.001, max_rules
     budget = risk * view.clusters
     found: list[Rule] = []
     ranked = sorted(chosen.doubtful.values(), key=lambda d: (-d[0], d[2].id))
-    ranked = [d for d in ranked if d[0] >= LEAST and d[0] >= SHARE * (d[0] + d[1])][:TRIED]
-    for _, _, rule in ranked:
+    tried = [rule for good, bad, rule in ranked if good >= LEAST and good >= SHARE * (good + bad)][:TRIED]
+    for rule in [*tried, *parts_of_things(view)]:
         if len(found) >= MOST or len(chosen.rules) + len(found) >= max_rules:
             break
         for judged in _candidates(rule, view, chosen):
@@ -398,6 +399,17 @@ def _kinds(t: Trial) -> Iterator[tuple[dict[str, Condition], list[int]]]:
     for same, rows in builds.items():
         if len(rows) > 1:
             yield {"path": same, **params}, rows
+    # The same parameter, with a value that goes on differently.
+    for key, condition in rule.when.items():
+        if key.startswith("query[") and key in rule.do and isinstance(condition, str):
+            going_on: dict[str, list[int]] = {}
+            for row, value in view.values.get(key[6:-1], {}).items():
+                same = _same_start(condition, _DIGITS.sub("{:int}", escape(value)))
+                if same is not None and same != condition and view.parts[row][1] == path:
+                    going_on.setdefault(same, []).append(row)
+            for same, rows in going_on.items():
+                if len(rows) > 1:
+                    yield {"path": path, **params, key: same}, rows
     # The same path with a parameter that numbers pages.
     written = {k for k, v in rule.do.items() if v is None}
     rows_of: dict[str, list[int]] = {}
