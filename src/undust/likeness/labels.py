@@ -60,13 +60,12 @@ class Labels:
         hashed = (seen.digest[i] != NOTHING) & (seen.digest[j] != NOTHING)
         out[hashed & (~seen.has_sketch[i] | ~seen.has_sketch[j])] = 0.0
         out[hashed & (seen.digest[i] == seen.digest[j])] = 1.0
-        # Two pages that were told apart (given clusters, believed links) differ, unless their texts say otherwise.
-        told = (
-            (self.level[i] >= LABEL)
-            & (self.level[j] >= LABEL)
-            & (self.cluster[i] >= 0)
-            & (self.cluster[j] >= 0)
+        # Two pages that were told apart (given clusters, believed links, sizes where nothing else is known) differ,
+        # unless their texts say otherwise.
+        told = ((self.level[i] >= LABEL) & (self.level[j] >= LABEL)) | (
+            (self.level[i] == SIZE) & (self.level[j] == SIZE)
         )
+        told &= (self.cluster[i] >= 0) & (self.cluster[j] >= 0)
         out[told & np.isnan(out)] = 0.0
         out[(self.cluster[i] >= 0) & (self.cluster[i] == self.cluster[j])] = 1.0
         return out
