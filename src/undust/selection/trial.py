@@ -10,7 +10,7 @@ import numpy as np
 
 from undust.learners.view import Bools, Ints, View
 from undust.rules import CompiledRule, Rule, compile_rule
-from undust.url import field_name
+from undust.url import field_name, field_value
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,11 @@ def drops(rule: Rule, view: View) -> Callable[[int], str | None] | None:
         for name, wanted in tests:
             value = view.values.get(name, {}).get(i)
             if (value is None) if wanted == "*" else (value != wanted):
+                return None
+            # of a parameter with several values none is known
+            if wanted not in ("*", None) and any(
+                field_name(f) == name and (field_value(f) or "") != value for f in fields if f
+            ):
                 return None
         kept = [f for f in fields if field_name(f) not in names]
         if len(kept) == len(fields):
