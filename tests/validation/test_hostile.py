@@ -12,6 +12,7 @@ from threading import Event, Thread
 
 import pytest
 
+from undust.errors import UsageError
 from undust.validation import LiveFetcher
 from undust.validation.answer import Answer
 from undust.validation.politeness import AskedToLeave
@@ -194,6 +195,12 @@ def test_of_a_long_robots_txt_the_beginning_counts() -> None:
 def test_the_address_of_a_contact_is_no_product_name() -> None:
     text = b"User-agent: bot\nDisallow: /\n\nUser-agent: undust\nDisallow: /a\n"
     assert robots(text, "/a", "/b", contact="https://example.org/bot") == ["refused", "page"]
+
+
+@pytest.mark.parametrize("contact", ["k\u00e4se@example.org", "a\r\nX-Other: 1", "a\0b"])
+def test_a_contact_that_no_header_can_hold_is_a_usage_error(contact: str) -> None:
+    with pytest.raises(UsageError, match="--contact"):
+        LiveFetcher(contact=contact)
 
 
 @pytest.mark.parametrize("delay", [b"nan", b"inf", b"-5", b"soon", b""])

@@ -18,6 +18,7 @@ import httpx
 
 from undust import __version__
 from undust.crawl.text import page_text
+from undust.errors import UsageError
 from undust.url import parse, split_authority, unparse
 from undust.validation.address import Forbidden, GuardedNetwork
 from undust.validation.answer import Answer, kind_of
@@ -152,6 +153,8 @@ class LiveFetcher:
     ) -> None:
         self.obey_robots, self.timeout, self.max_bytes = obey_robots, timeout, max_bytes
         self.retries, self.backoff = retries, backoff
+        if contact and not (contact.isascii() and contact.isprintable()):
+            raise UsageError(f"--contact {contact!r}: a header holds printable ASCII only")
         self.agent = f"undust/{__version__}" + (f" (+{contact})" if contact else "")
         self.stile = Turnstile(delay, concurrency, max_pause=max_pause)
         proxies = urllib.request.getproxies()
