@@ -36,7 +36,7 @@ PRECISION = 0.95  # lower bound: more than of a rule that does not depend on wha
 IMPURITY = 0.01
 TESTED = 5  # contents that the guard must have kept apart
 FAMILIES = 3  # kinds of other pages a guard names at most
-ENTITIES, BETWEEN = 5, 0.95  # what a list must show to be taken for complete
+ENTITIES, BETWEEN = 5, 0.98  # what a list must show to be taken for complete
 SHAPES = 40  # kinds of paths that are looked at for other pages
 
 
