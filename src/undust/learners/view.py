@@ -132,10 +132,7 @@ class View:
         The same as `rule.apply(url)`, but a form is taken apart once for all rules, not once for each.
         """
         url = self._taken_apart[row]
-        if not rule.covers(url) or not rule.apply_parsed(url):
-            return None
-        new = str(url)
-        self._taken_apart[row] = MutableUrl(self.urls[row])
+        new = url.tried(rule.apply_parsed) if rule.covers(url) else None
         return None if new == self.urls[row] else new
 
     @cached_property
