@@ -44,12 +44,16 @@ def session(rng: random.Random, item: int, n: int) -> str:
 
 
 def tracked(rng: random.Random, item: int, n: int) -> str:
-    return f"/p/{item}" + (f"?utm_source={rng.choice('abcdef')}{rng.randrange(10**6)}&utm_medium=mail" if n else "")
+    return f"/p/{item}" + (
+        f"?utm_source={rng.choice('abcdef')}{rng.randrange(10**6)}&utm_medium=mail" if n else ""
+    )
 
 
 def slugged(rng: random.Random, item: int, n: int) -> str:
     words = ["old", "new", "red", "big", "news", "item", "shop", "page"]
-    return f"/topic/{item}/" + "-".join(rng.choices(words, k=3)) + (str(rng.randrange(10**4)) if n > 3 else "")
+    return (
+        f"/topic/{item}/" + "-".join(rng.choices(words, k=3)) + (str(rng.randrange(10**4)) if n > 3 else "")
+    )
 
 
 def twofold(rng: random.Random, item: int, n: int) -> str:
@@ -59,14 +63,19 @@ def twofold(rng: random.Random, item: int, n: int) -> str:
 
 def printed(rng: random.Random, item: int, n: int) -> str:
     path = f"/doc/{item % 97}/{item}.html"
-    return path if n == 0 else f"{path}?print=1" if n == 1 else f"{path}?print=1&ref={rng.getrandbits(40):010x}"
+    return (
+        path if n == 0 else f"{path}?print=1" if n == 1 else f"{path}?print=1&ref={rng.getrandbits(40):010x}"
+    )
 
 
 def paged(rng: random.Random, item: int, n: int) -> str:
     """The page number matters, the order and the session do not."""
     path = f"/list.php?cat={item // 20}&page={item % 20}"
-    return path if n == 0 else f"/list.php?page={item % 20}&cat={item // 20}" + (
-        f"&PHPSESSID={rng.getrandbits(64):016x}" if n > 1 else ""
+    return (
+        path
+        if n == 0
+        else f"/list.php?page={item % 20}&cat={item // 20}"
+        + (f"&PHPSESSID={rng.getrandbits(64):016x}" if n > 1 else "")
     )
 
 

@@ -105,3 +105,8 @@ def test_bounds_by_domain_and_for_all() -> None:
     assert set(bounded(read(rows).pages, "all", 100)[1]) == {"*"}
     book = learn(rows, site_key="all", max_urls_per_site=200)
     assert book.sites["*"].notes["sampled_from"] == len(rows)
+
+
+def test_a_sampled_site_without_rules() -> None:
+    book = learn([{"url": f"http://a.example/{i}", "digest": str(i)} for i in range(300)], max_urls_per_site=50)
+    assert book.sites["a.example"].notes["sampled_from"] == 300 and not book.sites["a.example"].rules

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from undust.crawl import Crawl
+from undust.crawl import Crawl, read
 from undust.engines.learn import learn, sites
 from undust.engines.local import bytes_of
 from undust.engines.state import State, fingerprint
@@ -40,8 +40,6 @@ def test_any_order(rows, book: str) -> None:
 
 
 def test_any_order_of_the_page_table(rows, book: str) -> None:
-    from undust.crawl import read
-
     table = read(rows).pages
     turned = table.take(pa.array(range(len(table))[::-1]))
     assert learn(Crawl(turned)).dumps() == book
@@ -52,7 +50,7 @@ def test_any_number_of_processes(rows, book: str) -> None:
 
 
 def test_little_memory_is_one_site_at_a_time(rows, book: str) -> None:
-    assert learn(rows, jobs=2, memory="1KB").dumps() == book
+    assert learn(read(rows), jobs=2, memory="1KB").dumps() == book
 
 
 def test_a_site_does_not_depend_on_the_others(rows) -> None:

@@ -62,9 +62,8 @@ WORTH_IT = 20_000
 @click.option(
     "--max-urls-per-site",
     type=click.IntRange(1),
-    default=1_000_000,
-    show_default=True,
-    help="Of a host with more URLs a sample is looked at; the support of its rules is counted on all.",
+    help="Of a host with more URLs a sample is looked at; the support of its rules is counted on all. "
+    "Default: 1,000,000, or what fits into --memory if that is less.",
 )
 @click.option(
     "--engine",
@@ -110,7 +109,7 @@ def command(
     settings: tuple[str, ...],
     memory: str | None,
     jobs: int | None,
-    max_urls_per_site: int,
+    max_urls_per_site: int | None,
     engine: str,
     resume: str | None,
     aliases: str | None,
@@ -125,13 +124,14 @@ def command(
     INPUT: access logs, crawl tables, URL lists, archives, feeds. The strongest evidence the pages carry is
     used: contents make rules `probable`, sizes or URLs alone make them `likely`, to be validated by fetching.
     """
-    from undust.engines.local import bytes_of
+    from undust.engines.bound import MAX_URLS
+    from undust.engines.local import PER_PAGE, bytes_of
     from undust.engines.state import State
     from undust.files import replacing
     from undust.learners import create
 
     # What is wrong is found before all the work.
-    bytes_of(memory)
+    fitting = int(min(MAX_URLS, max(1.0, bytes_of(memory) / PER_PAGE)))
     if report_path:
         from undust.report.vega import needed
 
@@ -160,7 +160,7 @@ def command(
         "site_key": site_key,
         "risk": risk,
         "host": host,
-        "max_urls_per_site": max_urls_per_site,
+        "max_urls_per_site": max_urls_per_site or fitting,
         "on_site": on_site,
         "dated": not reproducible,
     }
@@ -182,6 +182,7 @@ def command(
             url_field,
             rejects,
             aliases,
+            bool(report_path),
             memory=memory,
             jobs=jobs,
             state=state,
@@ -235,33 +236,36 @@ def _here(
     url_field: str | None,
     rejects: str | None,
     aliases_path: str | None,
+    whole: bool,
     *,
     host: str | None,
     memory: str | None,
     jobs: int | None,
     on_site: Callable[[SiteRules], None],
     **options: Any,
-) -> tuple[RuleBook, dict[str, int], Crawl]:
-    """Learn on this machine; what was read is given back."""
+) -> tuple[RuleBook, dict[str, int], Crawl | None]:
+    """Learn on this machine; what was read is given back if the `whole` of it is needed in memory."""
+    from undust.engines.aliases import aliases
     from undust.engines.learn import learn
+    from undust.engines.shelves import shelved
+    from undust.rules.aliases import write
 
-    read = _read(inputs, format_, host, url_field, memory, rejects)
-    console.reading(read.stats)
-    with console.progress(total=read.n, unit=" pages") as bar:
+    given = {"format": format_, "host": host, "url_field": url_field, "rejects": rejects}
+    with shelved(list(inputs), options["site_key"], memory=memory, **given) as read:
+        console.reading(read.stats)
+        with console.progress(total=read.n, unit=" pages") as bar:
 
-        def done(learned: SiteRules) -> None:
-            bar.update(learned.notes.get("pages", 0))
-            on_site(learned)
+            def done(learned: SiteRules) -> None:
+                bar.update(learned.notes.get("pages", 0))
+                on_site(learned)
 
-        jobs = jobs or (processors() if read.n > WORTH_IT else 1)
-        book = learn(read, learner, jobs=jobs, memory=memory, on_site=done, **options)
-    figures = {"pages": read.n, "lines": read.stats.lines, "bad": read.stats.bad, "cut": read.stats.cut}
-    if aliases_path:
-        from undust.engines.aliases import aliases
-        from undust.rules.aliases import write
-
-        figures["aliases"] = write(aliases_path, aliases(read, book))
-    return book, figures, read
+            jobs = jobs or (processors() if read.n > WORTH_IT else 1)
+            book = learn(read, learner, jobs=jobs, memory=memory, on_site=done, **options)
+        figures = {"pages": read.n, "lines": read.stats.lines, "bad": read.stats.bad, "cut": read.stats.cut}
+        if aliases_path:
+            found = (alias for shelf in read.filled for alias in aliases(shelf, book))
+            figures["aliases"] = write(aliases_path, found)
+        return book, figures, read.crawl() if whole else None
 
 
 def _read(

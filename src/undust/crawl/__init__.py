@@ -4,6 +4,6 @@
 """
 
 from undust.crawl.pages import PAGE_SCHEMA, BadLine, Crawl, ReadStats
-from undust.crawl.read import read
+from undust.crawl.read import Stream, read, streamed
 
-__all__ = ["PAGE_SCHEMA", "BadLine", "Crawl", "ReadStats", "read"]
+__all__ = ["PAGE_SCHEMA", "BadLine", "Crawl", "ReadStats", "Stream", "read", "streamed"]

@@ -190,15 +190,36 @@ class Aggregator:
     def finish(self) -> pa.Table:
         """The pages, sorted by URL."""
         self._flush()
-        columns = []
-        for name in PAGE_SCHEMA.names[1:]:
-            part, value = PAGE.get(name, (name, name))
-            columns.append(f"{value if part in self._parts else 'NULL'} AS {name}")
         with self._explained():
-            pages = self._db.sql(f"""
-                SELECT url, {", ".join(columns)}
-                FROM (SELECT url, {_combine(self._parts)} FROM parts GROUP BY url) ORDER BY url""")
+            pages = self._db.sql(f"{self._query(PAGE_SCHEMA.names)} ORDER BY url")
             return cast(pa.Table, pages.to_arrow_table().cast(PAGE_SCHEMA))
+
+    def most(self) -> int:
+        """There are no more pages than this."""
+        self._flush()
+        return int(self._db.execute("SELECT count(*) FROM parts").fetchall()[0][0])
+
+    def batches(self, rows: int = 1 << 16) -> Iterator[pa.RecordBatch]:
+        """The pages in no order, so that no table of them is needed; columns that no record had are left out."""
+        self._flush()
+        names = [name for name in PAGE_SCHEMA.names if PAGE.get(name, (name,))[0] in {*self._parts, "url"}]
+        schema = pa.schema([PAGE_SCHEMA.field(name) for name in names])
+        with self._explained():
+            pages: Any = self._db.sql(self._query(names))
+            # DuckDB 2 has renamed it.
+            reader = pages.to_arrow_reader if hasattr(pages, "to_arrow_reader") else pages.fetch_record_batch
+            for batch in reader(rows):
+                yield batch.cast(schema)
+
+    def _query(self, names: Iterable[str]) -> str:
+        """The parts of each URL combined, as columns of the page table."""
+        columns = []
+        for name in names:
+            part, value = PAGE.get(name, (name, name))
+            columns.append(f"{value if part in {*self._parts, 'url'} else 'NULL'} AS {name}")
+        return f"""
+            SELECT {", ".join(columns)}
+            FROM (SELECT url, {_combine(self._parts)} FROM parts GROUP BY url)"""
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,7 +18,7 @@ from undust.crawl.detect import BLANK, detect
 from undust.crawl.formats import Options, load
 from undust.crawl.formats.columns import from_table
 from undust.crawl.formats.records import ABSOLUTE, Numbered, lookup, to_batches
-from undust.crawl.pages import Crawl
+from undust.crawl.pages import Crawl, ReadStats
 from undust.crawl.source import Source
 from undust.crawl.tally import Tally
 from undust.errors import InputError, UsageError
@@ -68,6 +69,51 @@ def read(
     >>> crawl.pages.select(["url", "hits"]).to_pylist()
     [{'url': 'http://example.com/a', 'hits': 2}, {'url': 'http://example.com/b', 'hits': 1}]
     """
+    given: dict[str, Any] = {"format": format, "host": host, "url_field": url_field, "memory": memory}
+    given |= {"temp_dir": temp_dir, "threads": threads, "rejects": rejects}
+    given |= {"sketcher": sketcher, "sketch_kind": sketch_kind}
+    with _combined(inputs, **given) as (pages, stats):
+        return Crawl(pages.finish(), stats)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The pages of inputs that were read, to be gone through once."""
+
+    batches: Iterator[pa.RecordBatch]
+    """Rows of the page table in no order, each URL once; columns of which nothing is known are left out."""
+    most: int
+    """There are no more pages than this."""
+    stats: ReadStats
+
+
+@contextmanager
+def streamed(inputs: Any, **options: Any) -> Iterator[Stream]:
+    """What `read` reads, with the same options, without the table of all pages in memory.
+
+    >>> with streamed(["http://example.com/a", "http://example.com/b"]) as pages:
+    ...     sum(batch.num_rows for batch in pages.batches), pages.stats.lines
+    (2, 2)
+    """
+    with _combined(inputs, **options) as (pages, stats):
+        yield Stream(pages.batches(), pages.most(), stats)
+
+
+@contextmanager
+def _combined(
+    inputs: Any,
+    *,
+    format: str | None = None,
+    host: str | None = None,
+    url_field: str | None = None,
+    memory: str | int | None = None,
+    temp_dir: str | None = None,
+    threads: int | None = None,
+    rejects: str | Path | None = None,
+    sketcher: Sketcher | None = None,
+    sketch_kind: str | None = None,
+) -> Iterator[tuple[Aggregator, ReadStats]]:
+    """The inputs read to their end, their records in the hands of an aggregator."""
     options = Options(host=host, url_field=url_field)
     with ExitStack() as stack:
         tally = Tally(None if rejects is None else stack.enter_context(_rejects(rejects, inputs)))
@@ -77,7 +123,7 @@ def read(
             if "text" in batch.schema.names:
                 batch = _sketched(batch, sketcher, sketch_kind)
             pages.add(batch)
-        return Crawl(pages.finish(), tally.stats())
+        yield pages, tally.stats()
 
 
 def _rejects(path: str | Path, inputs: Any) -> AbstractContextManager[BinaryIO]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import xxhash
+from numpy.typing import NDArray
 
 from undust.likeness.seen import floats, integers, page_urls
 from undust.likeness.site import host_of, registrable
@@ -26,6 +27,8 @@ MAX_URLS = 1_000_000
 
 ONE = 1 << 53
 """Lots are drawn from 0 to here: a share of the pages is a bound on their lots."""
+
+BATCH = 1 << 16
 
 SLACK = 1.25
 """How far a sample may exceed what was asked for before it is cut without regard to contents."""
@@ -98,18 +101,40 @@ def bounded(pages: pa.Table, site_key: str, most: int) -> tuple[pa.Table, dict[s
     """
     if len(pages) <= most:
         return pages, {}
-    forms = [normal(url) for url in page_urls(pages)]
-    keys = [key_of(form, site_key) for form in forms]
-    over = {key: n for key, n in sorted(Counter(keys).items()) if n > most}
+    count: Counter[str] = Counter()
+    for start in range(0, len(pages), BATCH):
+        count.update(key_of(normal(url), site_key) for url in page_urls(pages.slice(start, BATCH)))
+    over = {key: n for key, n in sorted(count.items()) if n > most}
     if not over:
         return pages, {}
-    rows = np.array([i for i, key in enumerate(keys) if key in over])
-    drawn = lots(pages.take(rows), [forms[i] for i in rows], [keys[i] for i in rows])
-    first, second = Draw.of(Counter((lot.key, lot.stratum) for lot in drawn), most), None
-    second = first.cut(Counter(lot.key for lot in drawn if first.takes(lot)), most)
+    number = {key: i for i, key in enumerate(over)}
+    drawn = [_drawn(pages.slice(start, BATCH), site_key, number) for start in range(0, len(pages), BATCH)]
+    row, key, stratum, content, url = np.concatenate(drawn, axis=1)
+    row += np.repeat(np.arange(len(drawn)) * BATCH, [part.shape[1] for part in drawn])
+    names = list(over)
+    pairs, of_pair = np.unique(np.stack([key, stratum]), axis=1, return_inverse=True)
+    strata = [(names[k], s) for k, s in pairs.T.tolist()]
+    draw = Draw.of(dict(zip(strata, np.bincount(of_pair.ravel()).tolist(), strict=True)), most)
+    taken = content < np.array([draw.strata[pair] for pair in strata])[of_pair.ravel()]
+    draw = draw.cut(
+        dict(zip(names, np.bincount(key[taken], minlength=len(names)).tolist(), strict=True)), most
+    )
+    taken &= url < np.array([draw.again.get(name, ONE) for name in names])[key]
     keep = np.ones(len(pages), bool)
-    keep[rows] = [second.takes(lot) for lot in drawn]
+    keep[row] = taken
     return pages.filter(pa.array(keep)), over
+
+
+def _drawn(pages: pa.Table, site_key: str, number: Mapping[str, int]) -> NDArray[np.int64]:
+    """Row, number of the key and lots of those of the pages whose keys have numbers."""
+    forms = [normal(url) for url in page_urls(pages)]
+    keys = [key_of(form, site_key) for form in forms]
+    rows = [i for i, key in enumerate(keys) if key in number]
+    found = lots(pages.take(pa.array(rows, pa.int64())), [forms[i] for i in rows], [keys[i] for i in rows])
+    columns = [
+        (i, number[lot.key], lot.stratum, lot.content, lot.url) for i, lot in zip(rows, found, strict=True)
+    ]
+    return np.array(columns, np.int64).reshape(-1, 5).T
 
 
 class Draw(NamedTuple):

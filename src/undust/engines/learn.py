@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ import xxhash
 
 from undust.crawl import Crawl, read
 from undust.engines.bound import MAX_URLS, bounded, owned, owners, recounted, supports
+from undust.engines.shelves import Shelves, shelved
 from undust.engines.state import State
 from undust.errors import UndustError, UsageError
 from undust.learners import Learner, create
@@ -45,7 +47,7 @@ Log = Callable[[str], None]
 
 
 def learn(
-    crawl: Crawl | pa.Table | Any,
+    crawl: Shelves | Crawl | pa.Table | Any,
     learner: Learner | str = "auto",
     *,
     site_key: str = "host",
@@ -59,12 +61,13 @@ def learn(
     max_urls_per_site: int = MAX_URLS,
     state: State | None = None,
 ) -> RuleBook:
-    """Learn a rule book from pages; anything `undust.read` takes will do.
+    """Learn a rule book from pages; anything `undust.read` takes will do, files of any size too.
 
-    The book is the same for any order of the pages and any number of `jobs` (processes). `memory` bounds how many
-    sites are learned at once. A host of more than `max_urls_per_site` URLs is sampled, the support of its rules
-    counted on all. A site that fails has no rules and says why in its notes (`failed`); only if all fail is it an
-    error. `on_site` is called with each site that is done; `state` keeps those, so that a killed run can go on.
+    The book is the same for any order of the pages and any number of `jobs` (processes). `memory` bounds what
+    reading takes and how many sites are learned at once. A host of more than `max_urls_per_site` URLs is sampled,
+    the support of its rules counted on all. A site that fails has no rules and says why in its notes (`failed`);
+    only if all fail is it an error. `on_site` is called with each site that is done; `state` keeps those, so that
+    a killed run can go on.
 
     >>> pages = [{"url": f"http://a.example/p?id={i}&sid={s}{i}", "digest": f"{i}"} for i in range(20) for s in "xy"]
     >>> book = learn(pages)
@@ -77,17 +80,37 @@ def learn(
         raise UsageError(f"no site key {site_key!r}; there are host, domain, all")
     if isinstance(learner, str):
         learner = create(learner, params)
-    pages = _pages(crawl, host)
-    part, over = bounded(pages, site_key, max_urls_per_site)
     book = RuleBook(site_key=site_key)
-    found = split_sites(part, site_key)  # type: ignore[arg-type]  # checked above
-    for learned in learn_sites(found, learner, risk, jobs=jobs, memory=memory, state=state):
-        book.add(learned)
-        if on_site is not None:
-            on_site(learned)
-    if over:
-        _recount(book, pages, over)
+    over: dict[str, int] = {}
+
+    def found(shelves: Shelves) -> Iterator[Site]:
+        for shelf in shelves.filled:
+            part, sampled = bounded(shelf, site_key, max_urls_per_site)
+            over.update(sampled)
+            yield from split_sites(part, site_key)  # type: ignore[arg-type]  # checked above
+
+    with _shelves(crawl, site_key, host, memory) as shelves:
+        for learned in learn_sites(found(shelves), learner, risk, jobs=jobs, memory=memory, state=state):
+            book.add(learned)
+            if on_site is not None:
+                on_site(learned)
+        if over:
+            _recount(book, shelves, over)
     return finished(book, dated)
+
+
+@contextmanager
+def _shelves(
+    crawl: Shelves | Crawl | Any, site_key: str, host: str | None, memory: str | int | None
+) -> Iterator[Shelves]:
+    """The pages as they are, or read."""
+    if isinstance(crawl, Shelves):
+        yield crawl
+    elif isinstance(crawl, Crawl):
+        yield Shelves.of(crawl)
+    else:
+        with shelved(crawl, site_key, memory=memory, host=host) as shelves:
+            yield shelves
 
 
 def finished(book: RuleBook, dated: bool = False) -> RuleBook:
@@ -103,15 +126,14 @@ def finished(book: RuleBook, dated: bool = False) -> RuleBook:
     return book
 
 
-def _recount(book: RuleBook, pages: pa.Table, over: Mapping[str, int]) -> None:
+def _recount(book: RuleBook, shelves: Shelves, over: Mapping[str, int]) -> None:
     """Count the support of rules that were found on a sample on all pages, batch by batch."""
     owner = owners(book.sites.values(), over)
     support = {site.name: np.zeros(len(site.rules), np.int64) for site in owner.values()}
     total: Counter[str] = Counter()
-    for start in range(0, len(pages), 1 << 16):
-        batch = pages.slice(start, 1 << 16)
+    for batch in shelves.batches():
         for name, urls in owned(page_urls(batch), owner, book.site_key).items():
-            support[name] += supports(book.sites[name], book.site_key, urls)
+            support[name] += np.array(supports(book.sites[name], book.site_key, urls), np.int64)
             total[name] += len(urls)
     for name, counts in support.items():
         book.add(recounted(book.sites[name], counts.tolist(), total[name]))

@@ -137,15 +137,18 @@ class _Shared:
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
+        self._batches: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _detached, (DupFd(self.file.fileno()),)
 
     def site(self, piece: _Piece) -> Site:
-        # Mapped, not read: processes that share a file share its position too.
-        mapped = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ)
-        batches = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped)))
-        pages = pa.Table.from_batches([batches.get_batch(i) for i in range(piece.first, piece.last)])
+        if self._batches is None:
+            # Mapped, not read: processes that share a file share its position too.
+            mapped = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._batches = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped)))
+        batches = [self._batches.get_batch(i) for i in range(piece.first, piece.last)]
+        pages = pa.Table.from_batches(batches)
         return Site(piece.name, piece.hosts, pages)
 
 
@@ -170,7 +173,7 @@ def _crew(
     file: BinaryIO, pieces: list[_Piece], learner: Learner, risk: float, jobs: int, memory: str | int | None
 ) -> Iterator[tuple[_Piece, SiteRules]]:
     """Hand the pieces out, the largest that fits into the memory first, and take in what comes back."""
-    waiting = sorted(pieces, key=lambda p: (-p.pages, p.name))
+    waiting = sorted(pieces, key=lambda p: (p.pages, p.name))
     room = bytes_of(memory)
     idle: list[tuple[connection.Connection, Any]] = []
     busy: dict[connection.Connection, tuple[Any, _Piece]] = {}
@@ -178,10 +181,11 @@ def _crew(
         while waiting or busy:
             while waiting and len(busy) < jobs:
                 used = sum(piece.pages for _, piece in busy.values())
-                fits = (p for p in waiting if not busy or (used + p.pages) * PER_PAGE <= room)
-                if (piece := next(fits, None)) is None:
+                fit = (i for i, p in enumerate(reversed(waiting), 1) if (used + p.pages) * PER_PAGE <= room)
+                place = next(fit, None) if busy else 1
+                if place is None:
                     break
-                waiting.remove(piece)
+                piece = waiting.pop(-place)
                 pipe, process = idle.pop() if idle else _hired(file, learner, risk)
                 busy[pipe] = process, piece
                 with suppress(BrokenPipeError):  # it is dead: seen below
