@@ -6,10 +6,11 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 EXTRAS := dev,docs,demo,report,warc,bench,spark
 OUT    ?= out
+FUZZ_SECONDS ?= 600
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow lint types docs bench clean
+.PHONY: help setup demo test slow lint types docs bench fuzz clean
 
 help:
 	@echo "make demo   serve a small web site on loopback, crawl it, learn its rules"
@@ -18,6 +19,7 @@ help:
 	@echo "make lint   ruff, mypy --strict, import contract"
 	@echo "make docs   the documentation as a site that opens offline: site/index.html"
 	@echo "make bench  speed benchmarks, next to the peers"
+	@echo "make fuzz   fuzz every reader, the URL parser, books, the canonicalizer and the learners, 10 minutes each"
 
 setup: $(VENV)/.installed
 
@@ -53,6 +55,14 @@ docs: setup
 
 bench: setup
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Guided by coverage where atheris can be installed, else by mutation of the corpus alone.
+fuzz: setup
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	@for target in $$($(BIN)/python tests/fuzz/run.py); do \
+	    echo "== $$target"; \
+	    $(BIN)/python tests/fuzz/run.py $$target --seconds $(FUZZ_SECONDS) --keep $(OUT)/fuzz || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) $(OUT) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from undust.crawl import read
@@ -25,7 +25,7 @@ def plain_shares(strata: dict[int, int], most: int) -> dict[int, float]:
 
 
 @given(st.dictionaries(st.integers(-1, 9), st.integers(1, 60), min_size=1), st.integers(1, 200))
-@settings(max_examples=60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_shares_are_those_of_dealing_in_turn(strata, most) -> None:
     expected = plain_shares(strata, most)
     for stratum, bound in shares(strata, most).items():
@@ -108,5 +108,7 @@ def test_bounds_by_domain_and_for_all() -> None:
 
 
 def test_a_sampled_site_without_rules() -> None:
-    book = learn([{"url": f"http://a.example/{i}", "digest": str(i)} for i in range(300)], max_urls_per_site=50)
+    book = learn(
+        [{"url": f"http://a.example/{i}", "digest": str(i)} for i in range(300)], max_urls_per_site=50
+    )
     assert book.sites["a.example"].notes["sampled_from"] == 300 and not book.sites["a.example"].rules

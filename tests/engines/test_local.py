@@ -13,6 +13,7 @@ from undust.engines.local import bytes_of
 from undust.engines.state import State, fingerprint
 from undust.errors import UndustError, UsageError
 from undust.learners import create
+from undust.rules import RuleBook
 
 from .crawls import Failing, pages
 
@@ -151,3 +152,12 @@ def test_amounts_of_memory() -> None:
     assert bytes_of("1.5G") == 1.5e9 and bytes_of("1KiB") == 1024 and bytes_of(7) == 7
     with pytest.raises(UsageError, match="'much' is no amount"):
         bytes_of("much")
+
+
+def test_hosts_that_no_book_can_hold_do_not_spoil_it(rows, book: str) -> None:
+    """One such URL in a crawl, and the book could not be loaded."""
+    odd = [{"url": url} for url in ("file:///etc/passwd", f"http://{'a' * 400}.example/", "http:///x")]
+    learned = learn([*rows, *odd])
+    assert learned.dumps() == book
+    assert RuleBook.loads(learned.dumps()).dumps() == book
+    assert not learn(odd).sites

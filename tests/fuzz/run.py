@@ -1,4 +1,4 @@
-"""Fuzz one target for some seconds: python tests/fuzz/run.py TARGET [--seconds 600] [--keep DIR].
+"""Fuzz one target for some seconds: python tests/fuzz/run.py TARGET [--seconds 600] [--keep DIR]; `make fuzz` does all.
 
 Guided by coverage with atheris where it can be installed (Linux, Python 3.11 to 3.13), else by plain mutation of the
 corpus. New inputs that reach new code are kept in DIR (out/fuzz/TARGET); one that fails stays there as `crash-...`.
@@ -97,12 +97,15 @@ def guided(name: str, seconds: float, keep: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target")
+    parser.add_argument("target", nargs="?", help="none: the names of all")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--keep", type=Path, default=Path("out/fuzz"))
     parser.add_argument("--plain", action="store_true", help="without atheris")
     options = parser.parse_args()
     sys.path.insert(0, str(HERE))
+    if options.target is None:
+        print("\n".join(import_module("targets").TARGETS))
+        return
     try:
         if options.plain:
             raise ImportError

@@ -127,6 +127,9 @@ class Aggregator:
                 f"{self._temp.name}/parts.db",
                 config={"temp_directory": self._temp.name, "memory_limit": self._limit},
             )
+        except duckdb.IOException as error:
+            self._temp.cleanup()
+            raise UndustError(f"cannot write to {self._temp.name}: {str(error).splitlines()[0]}") from None
         except duckdb.Error:
             self._temp.cleanup()
             raise UsageError(f"{self._limit!r} is no amount of memory such as 4GB") from None
@@ -134,7 +137,8 @@ class Aggregator:
             self._db.execute(f"SET threads = {int(threads)}")
         self._db.execute("SET preserve_insertion_order = false")
         columns = ", ".join(f"{name} {type}" for name, (type, _, _) in PARTS.items())
-        self._db.execute(f"CREATE TABLE parts (url VARCHAR, {columns})")
+        with self._explained():
+            self._db.execute(f"CREATE TABLE parts (url VARCHAR, {columns})")
         self._parts: set[str] = {"rank", "hits"}
         self._chunk: list[pa.Table] = []
         self._rows = self._bytes = self._position = 0
@@ -230,5 +234,6 @@ class Aggregator:
             full = "max_temp_directory_size" in str(error)
             hint = f"more room in {self._temp.name}" if full else f"more memory than {self._limit}"
             raise UndustError(f"the pages do not fit: allow {hint}") from None
-        except duckdb.IOException as error:
-            raise UndustError(f"cannot write to {self._temp.name}: {str(error).splitlines()[0]}") from None
+        except duckdb.Error as error:  # a full disk comes as one of several, whatever was being done
+            why = str(error).splitlines()[0]
+            raise UndustError(f"the pages cannot be combined in {self._temp.name}: {why}") from None

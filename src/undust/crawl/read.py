@@ -236,8 +236,8 @@ def _files(name: str) -> Iterator[str]:
     if name == "-":
         yield name
     elif Path(name).is_dir():
-        # Hidden files and the `_SUCCESS` of data sets are no inputs.
-        files = sorted(p for p in Path(name).rglob("*") if p.is_file() and p.name[0] not in "._")
+        # Hidden files (among them what `learn` has finished so far) and the `_SUCCESS` of data sets are no inputs.
+        files = sorted(p for p in Path(name).rglob("*") if p.is_file() and not _hidden(p.relative_to(name)))
         if not files:
             raise InputError(name, None, "no files in this directory")
         yield from map(_Listed, files)
@@ -249,6 +249,10 @@ def _files(name: str) -> Iterator[str]:
             yield from _files(found)
     else:
         yield name
+
+
+def _hidden(path: Path) -> bool:
+    return any(part[0] in "._" for part in path.parts)
 
 
 def _sketched(batch: pa.RecordBatch, sketcher: Sketcher | None, kind: str | None) -> pa.RecordBatch:

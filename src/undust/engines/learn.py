@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -39,6 +39,12 @@ DEPLOYABLE = 30
 
 LEARNED_FROM = 15_000
 """Pages from which rules are sought; on a larger site a sample of whole clusters, confirmed on all pages."""
+
+LONGEST, DEEPEST, WIDEST = 4000, 50, 100
+"""Characters, slashes and separators of parameters of the URLs that are learned from."""
+
+LONGEST_HOST = 300
+"""Characters of a host in a book (its schema has the same); DNS has 253, a port may follow."""
 
 PROPOSED = 300
 """Likely rules of a published learner that are handed on to be validated."""
@@ -87,7 +93,7 @@ def learn(
         for shelf in shelves.filled:
             part, sampled = bounded(shelf, site_key, max_urls_per_site)
             over.update(sampled)
-            yield from split_sites(part, site_key)  # type: ignore[arg-type]  # checked above
+            yield from nameable(split_sites(part, site_key))  # type: ignore[arg-type]  # checked above
 
     with _shelves(crawl, site_key, host, memory) as shelves:
         for learned in learn_sites(found(shelves), learner, risk, jobs=jobs, memory=memory, state=state):
@@ -97,6 +103,18 @@ def learn(
         if over:
             _recount(book, shelves, over)
     return finished(book, dated)
+
+
+def nameable(sites: Iterable[Site]) -> Iterator[Site]:
+    """The sites that a book can hold: URLs without a host, or with one longer than DNS allows, have none.
+
+    >>> [s.name for s in nameable(split_sites(pa.table({"url": ["file:///a", f"http://{'a' * 400}/", "http://b/"]})))]
+    ['b']
+    """
+    for site in sites:
+        hosts = tuple(host for host in site.hosts if 0 < len(host) <= LONGEST_HOST)
+        if site.name in hosts or (hosts and site.name not in site.hosts):
+            yield site if hosts == site.hosts else replace(site, hosts=hosts)
 
 
 @contextmanager
@@ -184,13 +202,13 @@ def learn_site(
     evidence = evidence_of(site)
     notes: dict[str, Any] = {"evidence": evidence, "learner": learner.name, "pages": site.n}
     if evidence == "url" or (evidence == "size" and not isinstance(learner, Auto)):
-        rules = _from_urls_alone(site, learner)
+        rules = _from_urls_alone(_sane(site), learner)
         notes["advice"] = "no page content was seen: validate these rules by fetching (undust validate)"
         proof = prove(rules, list(site.urls), site.hosts)
         return SiteRules(site.name, site.hosts, list(proof.rules), list(proof.removed), notes)
     if evidence == "size":
         site = site.with_labels(label_by_size(site.seen))
-    part = sample(site, LEARNED_FROM)
+    part = sample(_sane(site), LEARNED_FROM)
     if isinstance(learner, Auto):
         chosen = select(
             part, learner.propose_on, learner.propose_more, risk=risk, max_rules=DEPLOYABLE, log=log
@@ -223,6 +241,19 @@ def evidence_of(site: Site) -> str:
         return "content"
     sized = site.alive & (site.size_min > 0)
     return "size" if site.n and sized.mean() > 0.5 else "url"
+
+
+def _sane(site: Site) -> Site:
+    """The site without URLs beyond all reason: they teach nothing, and rules are still judged on them.
+
+    What the learners do grows faster than linearly in the parts of a URL; a site that means harm could have
+    thousands of directories or parameters in one.
+    """
+    odd = [
+        len(url) > LONGEST or url.count("/") > DEEPEST or url.count("&") + url.count(";") > WIDEST
+        for url in site.urls.tolist()
+    ]
+    return site.take(~np.array(odd, bool)) if any(odd) else site
 
 
 def sample(site: Site, most: int) -> Site:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from undust.crawl import Crawl, ReadStats, streamed
+from undust.crawl import PAGE_SCHEMA, Crawl, ReadStats, streamed
 from undust.errors import UndustError
 from undust.likeness import sketch_kind, sketcher
 from undust.likeness.site import host_of, registrable
@@ -52,6 +52,16 @@ class Shelves:
     def of(cls, crawl: Crawl) -> Shelves:
         """A crawl that is in memory anyway, on one shelf."""
         return cls((crawl.pages,), crawl.n, crawl.stats)
+
+    def crawl(self) -> Crawl:
+        """All pages as one table in memory, as `read` gives it."""
+        given = [pa.table(shelf) for shelf in self.filled] or [PAGE_SCHEMA.empty_table()]
+        table = pa.concat_tables(given)
+        columns = [
+            table[f.name] if f.name in table.column_names else pa.nulls(len(table), f.type)
+            for f in PAGE_SCHEMA
+        ]
+        return Crawl(pa.Table.from_arrays(columns, schema=PAGE_SCHEMA).sort_by("url"), self.stats)
 
     def batches(self) -> Iterator[pa.Table]:
         """All pages, some at a time."""

@@ -18,7 +18,7 @@ from undust.crawl import read
 from undust.crawl.formats.records import fields
 from undust.engines.aliases import aliases as aliases_here
 from undust.engines.bound import MAX_URLS, Draw, Lot, key_of, lots, owned, owners, recounted, supports
-from undust.engines.learn import RISK, attempt, finished
+from undust.engines.learn import RISK, attempt, finished, nameable
 from undust.errors import UsageError
 from undust.learners import Learner, create
 from undust.likeness import sketch_kind, sketcher, split_sites
@@ -360,7 +360,7 @@ def _learn(learner: Learner, risk: float, site_key: str, host: str | None, table
     rows: list[tuple[str, str | None, str]] = []
     try:
         crawl = read(_restored(table), host=host, threads=1, sketcher=sketcher, sketch_kind=sketch_kind())
-        for site in split_sites(crawl.pages, site_key):  # type: ignore[arg-type]  # checked by `learn`
+        for site in nameable(split_sites(crawl.pages, site_key)):  # type: ignore[arg-type]  # checked by `learn`
             learned = attempt(site, learner, risk)
             rows.append((learned.name, None, RuleBook({learned.name: learned}).dumps()))
     except UsageError as error:

@@ -76,6 +76,9 @@ def _test(word: str, value: Any, root: dict[str, Any]) -> Fits:
     if word == "items":
         item = compile_schema(value, root)
         return lambda data: not isinstance(data, list) or all(map(item, data))
+    if word == "propertyNames":
+        name = compile_schema(value, root)
+        return lambda data: not isinstance(data, dict) or all(map(name, data))
     if word == "pattern":
         search = re.compile(value).search
         return lambda data: not isinstance(data, str) or search(data) is not None

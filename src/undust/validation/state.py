@@ -44,9 +44,12 @@ class State:
             # Each answer is one transaction: a kill loses the requests in flight and nothing else.
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
+            # Tables and version at once: a kill between them would leave what no version can go on with.
+            self._db.execute("begin immediate")
             for table in _TABLES:
                 self._db.execute(table)
             self._db.execute(f"pragma user_version = {VERSION}")
+            self._db.execute("commit")
             rows = self._db.execute(
                 "select url, turn, kind, status, location, digest, text, why from pages"
             ).fetchall()
