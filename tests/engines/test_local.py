@@ -161,3 +161,12 @@ def test_hosts_that_no_book_can_hold_do_not_spoil_it(rows, book: str) -> None:
     assert learned.dumps() == book
     assert RuleBook.loads(learned.dumps()).dumps() == book
     assert not learn(odd).sites
+
+
+def test_urls_beyond_all_reason_teach_nothing_and_harm_nothing(rows) -> None:
+    long = [{"url": f"http://odd.example/{'a/' * 900}{i}", "digest": str(i // 2)} for i in range(6)]
+    learned = learn([*rows, *long])
+    assert not learned.sites["odd.example"].rules and "failed" not in learned.sites["odd.example"].notes
+    among = [{"url": f"http://www.s1.example/item?id=1&sid=5&{'x=1&' * 900}", "digest": "long"}]
+    site = learn([*rows, *among]).sites["www.s1.example"]
+    assert site.rules and site.notes["learned_from"] == site.notes["pages"] - 1

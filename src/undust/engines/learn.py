@@ -201,6 +201,8 @@ def learn_site(
     learner = learner or Auto()
     evidence = evidence_of(site)
     notes: dict[str, Any] = {"evidence": evidence, "learner": learner.name, "pages": site.n}
+    if not _sane(site).n:
+        return SiteRules(site.name, site.hosts, notes=notes)
     if evidence == "url" or (evidence == "size" and not isinstance(learner, Auto)):
         rules = _from_urls_alone(_sane(site), learner)
         notes["advice"] = "no page content was seen: validate these rules by fetching (undust validate)"
