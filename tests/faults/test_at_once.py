@@ -11,6 +11,8 @@ from undust.rules import RuleBook
 
 from .runs import Run, applying, crawling, learning
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("verb", [learning, crawling, applying])
 def test_two_runs_on_one_output_do_not_mix(verb, tmp_path: Path) -> None:
