@@ -171,6 +171,14 @@ def test_what_does_not_fit_is_counted() -> None:
     assert small["more_rules"] > 0 and len(small["rules"]) + small["more_rules"] == 80
 
 
+def test_the_overview_counts_too() -> None:
+    rows = [{"url": f"http://s{i}.example/{j}", "digest": "x"} for i in range(60) for j in range(2)]
+    told = contents(RuleBook(), rows, room=30_000)
+    shown, left = len(told["sites"]), told["left_out"]
+    assert 10 < shown < 60 and shown + left == 60 and told["all"]["hard"]["urls"] == 120
+    assert len(as_script([told["sites"], told["details"]])) < 30_000
+
+
 def test_notes_of_a_book_are_data() -> None:
     rules, rows = hostile()
     detail = next(d for d in contents(rules, rows)["details"] if d["name"] == "a.example")

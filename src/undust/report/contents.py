@@ -64,11 +64,12 @@ def contents(
     room -= len(as_script(overview))
     details: list[dict[str, Any]] = []
     for place, entry in enumerate(study.entries[: len(overview)]):
-        detail = study.detail(entry, room, curves=place < CURVES) if room > 0 else None
-        if detail is not None:
-            room -= len(as_script(detail))
-            overview[place]["detail"] = len(details)
-            details.append(detail)
+        detail = study.detail(entry, room, curves=place < CURVES)
+        if detail is None:
+            break  # to look for a smaller one that fits would be work for nothing
+        room -= len(as_script(detail))
+        overview[place]["detail"] = len(details)
+        details.append(detail)
     every = {**study.figures(result.set, np.arange(len(study.on.truth))), **study.counts(study.entries)}
     if len(study.entries) > 1:
         every["macro"] = {name: round(rate, 6) for name, rate in result.macro.items()}

@@ -12,7 +12,7 @@ import numpy as np
 from undust.learners.view import View
 from undust.likeness import LEVELS as EVIDENCE
 from undust.likeness import Site, Summary, summary
-from undust.measures import Evaluation, Known, Measures, Spread
+from undust.measures import Evaluation, Known, Measures, RuleMeasures, Spread
 from undust.measures.evaluation import spread
 from undust.measures.metrics import Ints, numbered
 from undust.measures.saving import by_number, interval, precision_at
@@ -82,6 +82,14 @@ class Study:
         bounds = np.searchsorted(self.on.site[order], np.arange(1, len(self.on.parts)))
         return [rows.astype(np.int64) for rows in np.split(order, bounds)]
 
+    @cached_property
+    def measured(self) -> dict[str, list[RuleMeasures]]:
+        """What was measured of the rules of each site of the book."""
+        found: dict[str, list[RuleMeasures]] = {}
+        for rule in self.result.rules:
+            found.setdefault(rule.site, []).append(rule)
+        return found
+
     def rows(self, entry: Entry) -> Ints:
         found = [self.of_part[part] for part in entry.parts]
         return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
@@ -142,7 +150,7 @@ class Study:
         rows = self.rows(entry)
         sites = [self.on.parts[part] for part in entry.parts]
         # Only of rules in force, and where it is known what pages show, there is something to tell.
-        measured = {m.rule.id: m for m in self.result.rules if m.site == entry.name and len(rows)}
+        measured = {m.rule.id: m for m in self.measured.get(entry.name, ())} if len(rows) else {}
         part = replace(
             self.result,
             on=self.on.take(rows),
