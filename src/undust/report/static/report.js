@@ -388,7 +388,7 @@ function rulesSection(view) {
   return section(
     "rules",
     "Rules",
-    `What each rule would save by itself${all.some((r) => !r.measured && saves(r) > 0) ? " (in brackets: as it was learned)" : ""}, and what speaks against it. Open one to see its URLs.`,
+    `What each rule would save by itself${all.some((r) => !r.measured && saves(r) > 0) ? " (in brackets: as it was learned)" : ""}, and what speaks against it. ${all.some((r) => r.measured && !r.measured.merges && r.measured.fired) ? "One that saves nothing by itself may go on where another one has been. " : ""}Open one to see its URLs.`,
     element("div", { class: "filters" }, text, where, status, order, element("label", {}, wrong, " only doubtful"), found),
     grid,
     more,
