@@ -88,15 +88,21 @@ def main(count: int = 3_000) -> None:
             ("all different", distinct(site, count)),
         ):
             ours = RequestFingerprinter.from_crawler(get_crawler(settings_dict={"UNDUST_RULES": str(BOOK)}))
-            changed = sum(ours.canonicalizer(url) != url for url in urls) / len(urls)
+            changed = sum(ours.rules.canonical(url) != url for url in urls) / len(urls)
             print(f"{len(urls):,} requests, {what}; {changed:.0%} of them under another URL")
             base = cost(lambda: ScrapyFingerprinter().fingerprint, urls)
             print(f"  {'Scrapy':40} {base:6.1f} us a request")
             book = {"UNDUST_RULES": str(BOOK)}
             runs = {
-                "undust, 47 rules": lambda book=book: (
-                    RequestFingerprinter(get_crawler(settings_dict=book)).fingerprint
-                ),
+                name: lambda settings=settings: (
+                    RequestFingerprinter(get_crawler(settings_dict=settings)).fingerprint
+                )
+                for name, settings in (
+                    ("undust, 47 rules", book),
+                    ("undust, 47 rules, exploring 5 %", book | {"UNDUST_EXPLORE": 0.05}),
+                    ("undust, 47 rules, learning on the way", book | {"UNDUST_ONLINE": True}),
+                )
+            } | {
                 **{name: (lambda f=f: f) for name, f in peers.items()},
             }
             for name, make in runs.items():

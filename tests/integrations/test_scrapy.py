@@ -13,18 +13,21 @@ import pytest
 
 pytest.importorskip("scrapy")
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse
+from scrapy.linkextractors import LinkExtractor
 from scrapy.settings import Settings
+from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter as ScrapyFingerprinter
 from scrapy.utils.test import get_crawler
 
 from undust.crawl import read
-from undust.demo import DemoSite, serve
+from undust.demo import HOST, DemoSite, serve
 from undust.demo.truth import is_soft
 from undust.engines.learn import learn
 from undust.integrations.scrapy import FALLBACK, Addon, RequestFingerprinter, Rewriter
-from undust.rules import Rule, RuleBook, SiteRules
+from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules
 
 CRAWL = Path(__file__).with_name("crawl_demo.py")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo-rules.json"
@@ -69,13 +72,41 @@ def test_it_wraps_what_the_project_has_chosen_and_leaves_a_chosen_fallback() -> 
     assert settings[FALLBACK] is Fallback
 
 
-def test_it_stacks_with_duplicate_url_discarder(rules: str) -> None:
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_it_stacks_with_duplicate_url_discarder(
+    rules: str, ours_first: bool, tmp_path: Path, no_network: None
+) -> None:
+    """Whichever is placed around the other, and though both keep to what was there before."""
     dud = pytest.importorskip("duplicate_url_discarder")
-    settings = Settings({"UNDUST_RULES": rules})
-    dud.Addon().update_settings(settings)
-    Addon().update_settings(settings)
-    assert settings[FALLBACK] == "duplicate_url_discarder.Fingerprinter"
-    assert settings["REQUEST_FINGERPRINTER_CLASS"] is RequestFingerprinter
+    theirs = tmp_path / "dud.json"
+    pattern = {"include": ["h.test/"]}
+    theirs.write_text(
+        json.dumps([{"order": 0, "processor": "queryRemoval", "args": ["utm"], "urlPattern": pattern}])
+    )
+    settings = Settings(
+        {"UNDUST_RULES": rules, "DUD_LOAD_RULE_PATHS": [str(theirs)], "DUPEFILTER_DEBUG": True}
+    )
+    settings.set("REQUEST_FINGERPRINTER_CLASS", Fallback, "project")
+    for addon in (Addon(), dud.Addon()) if ours_first else (dud.Addon(), Addon()):
+        addon.update_settings(settings)
+    outer = load_object(settings["REQUEST_FINGERPRINTER_CLASS"])
+    assert (outer is RequestFingerprinter) is not ours_first
+    names = [name for name in settings if "FALLBACK" in name or name.startswith(("UNDUST", "DUD", "DUPE"))]
+    crawler = get_crawler(settings_dict={name: settings[name] for name in names}, prevent_warnings=True)
+    found = build_from_crawler(outer, crawler)
+    bare = ScrapyFingerprinter().fingerprint(Request("http://h.test/a?t=2"))
+    first = Request("http://h.test/a?sid=1&t=2&utm=3")
+    assert found.fingerprint(first) == found.fingerprint(Request("http://h.test/a?t=2&sid=2")) == bare
+    assert found.fingerprint(Request("http://h.test/a?t=3&sid=2")) != bare
+    crawler.signals.send_catch_log(signals.request_dropped, request=first, spider=None)
+    [counted] = [name for name in crawler.stats.get_stats() if name.startswith("undust/rule/")]
+    assert crawler.stats.get_value(counted) == 1
+
+
+def test_links_can_be_rewritten_as_they_are_extracted(rules: str) -> None:
+    page = HtmlResponse("http://h.test/", body=b'<a href="/a?sid=1&amp;t=2">x</a>', encoding="utf-8")
+    extractor = LinkExtractor(process_value=Canonicalizer(RuleBook.load(rules)))
+    assert [link.url for link in extractor.extract_links(page)] == ["http://h.test/a?t=2"]
 
 
 @pytest.mark.parametrize("fallback", [ScrapyFingerprinter, Fallback])
@@ -121,6 +152,14 @@ def test_rewriting_keeps_the_url_that_was_found(rules: str) -> None:
     assert request.meta == {"x": 1, "undust_url": "http://h.test/a?sid=1"}
     left = Request("http://h.test/a?sid=1", meta={"undust": False})
     assert rewriter.get_processed_request(left, None) is left
+
+
+def test_a_rewritten_url_that_is_dead_is_asked_for_as_it_was_found(tmp_path: Path) -> None:
+    rule = Rule(when={"path": "/p", "query[v]": "b"}, do={"path": "/dead", "query[v]": "a"})
+    RuleBook({HOST: SiteRules(HOST, rules=[rule])}).save(tmp_path / "rules.json")
+    fetched, _, stats, _ = crawl(0, UNDUST_RULES=str(tmp_path / "rules.json"), UNDUST_REWRITE=True)
+    found = {url for url in fetched if "/p?" in url and url.endswith("v=b")}
+    assert len(found) == stats["undust/rewrite/failed"] > 100
 
 
 SITE = DemoSite(size=0.2)

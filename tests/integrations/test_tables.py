@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -57,6 +58,74 @@ def test_arrow_and_pandas(canon: Canonicalizer, emit: str) -> None:
     found = canon.map(pd.Series(URLS, index=list("abcde")), emit=emit)
     assert list(found.index) == list("abcde")
     assert [None if pd.isna(url) else url for url in found] == expected(canon, emit)
+
+
+def test_a_batch_is_one_call_whatever_holds_the_urls(
+    canon: Canonicalizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pl, pd, duckdb = (pytest.importorskip(name) for name in ("polars", "pandas", "duckdb"))
+    from types import SimpleNamespace
+
+    import undust.integrations.polars  # noqa: F401
+    from undust.integrations.datatrove import CanonicalUrls
+    from undust.integrations.duckdb import register
+
+    many = [f"http://h.test/{i}?sid=1" for i in range(5000)]
+    calls: list[int] = []
+    inner = Canonicalizer._canonical
+
+    def counted(self: Canonicalizer, urls: list[str]) -> list[str | None]:
+        calls.append(len(list(urls)))
+        return inner(self, urls)
+
+    monkeypatch.setattr(Canonicalizer, "_canonical", counted)
+    canon.map(pa.array(many))
+    canon.map(pd.Series(many))
+    pl.DataFrame({"url": many}).select(pl.col("url").undust.canonical(canon))
+    connection = duckdb.connect()
+    register(connection, canon)
+    connection.register("log", pa.table({"url": many}))
+    connection.sql("select count(undust_url(url)) from log").fetchall()
+    list(CanonicalUrls(canon)([SimpleNamespace(metadata={"url": url}) for url in many]))
+    assert sum(calls) >= 5 * len(many) and len(calls) < 20
+
+
+def test_datatrove_keeps_one_document_a_page(canon: Canonicalizer, tmp_path: Path) -> None:
+    exact = pytest.importorskip("datatrove.pipeline.dedup.exact_dedup")
+    from datatrove.data import Document
+    from datatrove.executor.local import LocalPipelineExecutor
+    from datatrove.pipeline.readers import JsonlReader
+    from datatrove.pipeline.writers import JsonlWriter
+
+    from undust.integrations.datatrove import CanonicalUrls, UrlOf
+
+    canon.book.save(tmp_path / "rules.json")
+    urls = [
+        "http://h.test/a?sid=1",
+        "http://h.test/a?sid=2",
+        "http://h.test/b",
+        "http://other.test/?sid=1",
+        None,
+        None,
+    ]
+    (tmp_path / "in").mkdir()
+    with (tmp_path / "in" / "docs.jsonl").open("w") as file:
+        for number, url in enumerate(urls):
+            line = {"text": f"text {number}", "id": str(number)} | ({"url": url} if url else {})
+            file.write(json.dumps(line) + "\n")
+    assert Document(text="", id="1").metadata == {}
+    config = exact.ExactDedupConfig(content_getter=UrlOf())
+    found = [str(tmp_path / name) for name in ("signatures", "duplicates", "out")]
+    read = [JsonlReader(str(tmp_path / "in")), CanonicalUrls(tmp_path / "rules.json")]
+    for number, steps in enumerate((
+        [*read, exact.ExactDedupSignature(found[0], config)],
+        [exact.ExactFindDedups(found[0], found[1], config)],
+        [*read, exact.ExactDedupFilter(found[1], config), JsonlWriter(found[2], compression=None)],
+    )):  # fmt: skip
+        LocalPipelineExecutor(steps, tasks=1, logging_dir=str(tmp_path / f"log{number}")).run()
+    kept = [json.loads(line) for file in (tmp_path / "out").iterdir() for line in file.open()]
+    assert [document["id"] for document in kept] == ["0", "2", "3", "4", "5"]
+    assert kept[0]["metadata"]["canonical_url"] == "http://h.test/a"
 
 
 def test_the_examples_of_the_documentation() -> None:

@@ -12,10 +12,10 @@ from undust.rules import Canonicalizer, RuleBook
 
 def register(
     connection: duckdb.DuckDBPyConnection,
-    book: RuleBook | str | os.PathLike[str],
+    book: RuleBook | Canonicalizer | str | os.PathLike[str],
     level: str = "probable",
 ) -> None:
-    """Make `undust_url` and `undust_key` known to a connection.
+    """Make `undust_url` and `undust_key` known to a connection; a batch is one call.
 
     >>> from undust.rules import Rule, SiteRules
     >>> book = RuleBook({"a.example": SiteRules("a.example", rules=[Rule(do={"query[sid]": None})])})
@@ -28,7 +28,9 @@ def register(
     ... ''').fetchall()
     [('http://a.example/', 2), (None, 1)]
     """
-    canonicalizer = Canonicalizer(book if isinstance(book, RuleBook) else RuleBook.load(book), level)
+    if not isinstance(book, Canonicalizer):
+        book = Canonicalizer(book if isinstance(book, RuleBook) else RuleBook.load(book), level)
+    canonicalizer = book
     # Any: its stubs differ from version to version; lambdas, as it would evaluate annotations.
     create: Any = connection.create_function
     create("undust_url", lambda urls: canonicalizer.map(urls), ["VARCHAR"], "VARCHAR", type="arrow")

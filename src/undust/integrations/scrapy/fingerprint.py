@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -13,7 +15,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter as ScrapyFingerprinter
 from scrapy.utils.request import RequestFingerprinterProtocol
 
-from undust.integrations.scrapy.in_use import in_use, left_alone
+from undust.integrations.scrapy.in_use import REMEMBERED, in_use, left_alone
 from undust.integrations.scrapy.standing import drawn
 from undust.rules import Rule
 from undust.rules.canonicalizer import LEVELS
@@ -29,17 +31,18 @@ EXPLAINED = 1 << 12
 """URLs of which it is kept which rules fire."""
 
 
-class _Elsewhere:
-    """A request as if it were for another URL: all that Scrapy's own fingerprint looks at.
+class _Plain:
+    """A request without a body, as far as Scrapy's own fingerprint looks at one.
 
-    `Request.replace` would check and quote the URL anew, which takes as long as all the rest.
+    A real one would check and quote the URL anew, which takes as long as all the rest.
     """
 
-    __slots__ = ("__weakref__", "body", "headers", "meta", "method", "url")
+    __slots__ = ("__weakref__", "method", "url")
+    body = b""
+    meta: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, request: Request, url: str) -> None:
-        self.url, self.method, self.body = url, request.method, request.body
-        self.headers, self.meta = request.headers, request.meta
+    def __init__(self, url: str, method: str) -> None:
+        self.url, self.method = url, method
 
 
 class RequestFingerprinter:
@@ -61,6 +64,8 @@ class RequestFingerprinter:
             load_object(crawler.settings.get(FALLBACK) or ScrapyFingerprinter), crawler
         )
         self._plain = type(self.fallback) is ScrapyFingerprinter
+        # The pages that rules merge are asked for again and again.
+        self._elsewhere = lru_cache(maxsize=REMEMBERED)(self._of_another)
         self._known: WeakKeyDictionary[Request, bytes] = WeakKeyDictionary()
         self._processed = self._modified = self._explored = self._skipped = 0
         self._first: dict[bytes, str] | None = {} if crawler.settings.getbool("DUPEFILTER_DEBUG") else None
@@ -106,13 +111,16 @@ class RequestFingerprinter:
             made = self.fallback.fingerprint(request)
         else:
             self._modified += 1
-            if self._plain:
-                made = self.fallback.fingerprint(cast(Request, _Elsewhere(request, there)))
+            if self._plain and not request.body:
+                made = self._elsewhere(there, request.method)
             else:
                 made = self.fallback.fingerprint(request.replace(url=there))
         if self._first is not None:
             self._first.setdefault(made, url)
         return made
+
+    def _of_another(self, url: str, method: str) -> bytes:
+        return self.fallback.fingerprint(cast(Request, _Plain(url, method)))
 
     def _count(self) -> None:
         """Bring the statistics up to date; each time would take as long as a rule does."""

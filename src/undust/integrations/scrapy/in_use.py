@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from scrapy import Request
 from scrapy.crawler import Crawler
 
+from undust.integrations.scrapy.kind import kind
 from undust.integrations.scrapy.standing import Standing
 from undust.rules import Canonicalizer, RuleBook
 from undust.rules.aliases import AliasTable
@@ -43,25 +44,33 @@ class InUse:
         self.seed = settings.getint("UNDUST_SEED", 0)
         self.changed: list[Callable[[], None]] = []
         """Called when other rules are followed."""
+        self.exempt: set[str] = set()
+        """Kinds of URLs that rules were wrong about: they are left as they are."""
         self.canonicalizer: Canonicalizer
         self.canonical: Callable[[str], str]
         self.follow(self.ready(self.book))
         self.standing: Standing | None = None
         if online:
-            prefer = settings.getbool("UNDUST_REWRITE")
-            self.standing = Standing(self.canonical, self.share, self.seed, prefer=prefer)
+            self.standing = Standing(self.canonical, self.share, self.seed)
         self.learner: OnlineLearner | None = None
 
     def ready(self, book: RuleBook) -> Canonicalizer:
         """A canonicalizer of a book, at the level of the crawl."""
         return Canonicalizer(book, self.level, aliases=self.aliases)
 
+    def with_exemptions(self, canonicalizer: Canonicalizer) -> Callable[[str], str]:
+        """The canonical URL, but for kinds of URLs that are exempt."""
+        exempt = frozenset(self.exempt)
+        if not exempt:
+            return canonicalizer
+        return lambda url: url if kind(url) in exempt else canonicalizer(url)
+
     def follow(self, canonicalizer: Canonicalizer) -> None:
         """From now on these rules."""
         self.canonicalizer = canonicalizer
         self.book = canonicalizer.book
         # A site's pages have many links in common.
-        self.canonical = lru_cache(maxsize=REMEMBERED)(canonicalizer)
+        self.canonical = lru_cache(maxsize=REMEMBERED)(self.with_exemptions(canonicalizer))
         for tell in self.changed:
             tell()
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from undust.errors import UndustError
 from undust.integrations.scrapy.in_use import InUse
 from undust.integrations.scrapy.standing import Prepared, Standing
+from undust.integrations.scrapy.trial import Trial
 from undust.rules import Canonicalizer, Rule, RuleBook, SiteRules, prove
 
 MOST_PROVED = 20_000
@@ -32,6 +33,7 @@ class Outcome(NamedTuple):
     canonicalizer: Canonicalizer
     prepared: Prepared
     off: Mapping[str, str]
+    exempt: int
     learned: bool
 
 
@@ -45,12 +47,14 @@ class Lesson(Thread):
         standing: Standing,
         given: RuleBook,
         off: Mapping[str, str],
+        trial: Trial,
         folder: Path,
         pages: tuple[str, int] | None,
         site_key: str = "host",
     ) -> None:
         super().__init__(name="undust-lesson", daemon=True)
         self.rules, self.standing, self.given, self.off = rules, standing, given, dict(off)
+        self.trial = trial
         self.folder, self.pages, self.site_key = folder, pages, site_key
         self.book = rules.book
         self.outcome: Outcome | None = None
@@ -65,8 +69,9 @@ class Lesson(Thread):
             book = self.book if self.pages is None else self._learn(*self.pages)
             book = switched_off(book, self.off)
             canonicalizer = self.rules.ready(book)
-            prepared = self.standing.prepare(canonicalizer)
-            self.outcome = Outcome(canonicalizer, prepared, self.off, self.pages is not None)
+            exempt = len(self.rules.exempt)
+            prepared = self.standing.prepare(self.rules.with_exemptions(canonicalizer))
+            self.outcome = Outcome(canonicalizer, prepared, self.off, exempt, self.pages is not None)
         except (UndustError, OSError) as error:
             self.error = str(error) or type(error).__name__
         self.seconds = time.monotonic() - start
@@ -109,7 +114,24 @@ class Lesson(Thread):
             raise UndustError(
                 f"the learner ended with {self._process.returncode}: {said.decode()[-300:].strip()}"
             )
-        return combined(self.given, RuleBook.load(learned), self.standing.asked)
+        return self._added(RuleBook.load(learned))
+
+    def _added(self, learned: RuleBook) -> RuleBook:
+        """What was learned, and the rules followed so far: they spare the crawl the very pages they could be learned
+        from again. Those that the pages by now speak against go, unless they were given."""
+        urls = list(self.standing.asked)
+        some = [url for url in list(self.standing.begun)[:MOST_PROVED]]
+        given = {rule.id for rule in self.given.rules()}
+        kept = RuleBook(
+            {
+                name: replace(
+                    site, rules=[r for r in site.rules if r.id in given or self.trial.stands(r, some)]
+                )
+                for name, site in self.book.sites.items()
+            },
+            self.book.site_key,
+        )
+        return combined(kept, learned, urls)
 
 
 def switched_off(book: RuleBook, off: Mapping[str, str]) -> RuleBook:
@@ -131,10 +153,7 @@ def switched_off(book: RuleBook, off: Mapping[str, str]) -> RuleBook:
 
 
 def combined(given: RuleBook, learned: RuleBook, urls: Iterable[str]) -> RuleBook:
-    """What was known before and what was learned; the weaker of two rules that do not go together is left out.
-
-    The rules known before spare the crawl the very pages they could be learned from, so they stay.
-    """
+    """What was known before and what was learned; the weaker of two rules that do not go together is left out."""
     out = RuleBook(dict(learned.sites), learned.site_key)
     some = list(urls)
     for name, site in given.sites.items():

@@ -15,6 +15,7 @@ from scrapy.utils.job import job_dir
 
 from undust.errors import UndustError
 from undust.integrations.scrapy.in_use import in_use, left_alone
+from undust.integrations.scrapy.kind import kind
 from undust.integrations.scrapy.lesson import Lesson, Outcome, remove, scratch, switched_off
 from undust.integrations.scrapy.pages import PageWriter
 from undust.integrations.scrapy.trial import Trial
@@ -41,9 +42,10 @@ class OnlineLearner(PageWriter):
     follows what was learned from the next request on.
 
     A lesson runs in a process of its own with a low priority; the crawl goes on meanwhile (`UNDUST_ONLINE_PAUSE`:
-    waits). Of the URLs that rules would spare a share is fetched all the same (`UNDUST_EXPLORE`, 0.05). A rule for
-    which these pages speak ill is switched off for the rest of the crawl, and what it had spared is fetched. Where the
-    URL that was to stand for a page fails, another one takes its place.
+    waits). Of the URLs that rules would spare a share is fetched all the same (`UNDUST_EXPLORE`, 0.05), and the first
+    one of every kind. Where such a page is another one its kind of URL is left as it is from then on, and what had
+    been spared of it is fetched; a rule against which several pages speak is switched off. Where the URL that was to
+    stand for a page fails, another one takes its place.
     """
 
     def __init__(self, path: str | None, crawler: Crawler) -> None:
@@ -102,7 +104,7 @@ class OnlineLearner(PageWriter):
         assert self._file is not None
         pages = (self.path, os.fstat(self._file.fileno()).st_size) if learn else None
         self.lesson = Lesson(
-            self.rules, self.standing, self.given, self.off, self.folder, pages, self.site_key
+            self.rules, self.standing, self.given, self.off, self.trial, self.folder, pages, self.site_key
         )
         self.lesson.start()
         if self.pause and self.crawler.engine is not None:
@@ -121,7 +123,8 @@ class OnlineLearner(PageWriter):
         if lesson.outcome is None:
             logger.warning("undust: nothing learned this time: %s", lesson.error)
             self.stats.inc_value("undust/online/lessons_failed")
-        elif lesson.outcome.off != self.off:  # a rule was switched off meanwhile
+        elif (lesson.outcome.off, lesson.outcome.exempt) != (self.off, len(self.rules.exempt)):
+            # a rule was found wrong meanwhile
             self.rules.book = lesson.outcome.canonicalizer.book
             self._begin(learn=False)
             return
@@ -192,6 +195,7 @@ class OnlineLearner(PageWriter):
     def _judge(self) -> None:
         """Compare what was explored with what stands for it."""
         refuted: list[str] = []
+        wrong = False
         for url in self.standing.explored - self._judged:
             other = self.standing.started.get(self.rules.canonical(url))
             if other is None or other == url:
@@ -201,9 +205,16 @@ class OnlineLearner(PageWriter):
                 continue
             self._judged.add(url)
             self.stats.inc_value("undust/explored/same" if same else "undust/explored/different")
-            refuted += self.trial.count(self._fired(url) | self._fired(other), same)
+            fired = self._fired(url) | self._fired(other)
+            if not same and kind(url) not in self.rules.exempt:
+                self.rules.exempt.add(kind(url))
+                wrong = True
+                rules = ", ".join(fired) or "no rule"
+                logger.warning("undust: %s is not %s (by %s): its kind is left as it is", url, other, rules)
+                self.stats.inc_value("undust/explored/kinds_exempt")
+            refuted += self.trial.count(fired, same)
         new = [rule for rule in dict.fromkeys(refuted) if rule not in self.off]
-        if not new:
+        if not new and not wrong:
             return
         for rule in self.rules.book.rules():
             if rule.id in new:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import xxhash
 
+from undust.integrations.scrapy.kind import kind
+
 Canonical = Callable[[str], str]
 
 
@@ -46,18 +48,16 @@ class Standing:
     'http://a.example/p?sid=2'
     """
 
-    def __init__(
-        self, canonical: Canonical, share: float = 0.0, seed: int = 0, *, prefer: bool = False
-    ) -> None:
+    def __init__(self, canonical: Canonical, share: float = 0.0, seed: int = 0) -> None:
         self.canonical, self.share, self.seed = canonical, share, seed
-        self.prefer = prefer
-        """Whether the canonical URL is asked for even if another one of its page was before."""
         self.asked: dict[str, None] = {}
         """URLs that were let through to be fetched, in their order."""
         self.begun: dict[str, None] = {}
         """Those that were sent for."""
         self.explored: set[str] = set()
         """URLs fetched although a rule would have spared them."""
+        self.kinds: set[str] = set()
+        """Kinds of URLs of which one was explored."""
         self.stands: dict[str, str] = {}
         self.started: dict[str, str] = {}
 
@@ -65,19 +65,20 @@ class Standing:
         """The URL that stands for the page; the URL itself if it is the first, or is to be explored."""
         if url in self.asked:
             return url
-        canonical = self.canonical(url)
-        first = self.stands.setdefault(canonical, url)
-        if first != url and not self._goes(url, canonical):
+        first = self.stands.setdefault(self.canonical(url), url)
+        if first != url and not self._explore(url):
             return first
         self.asked[url] = None
         return url
 
-    def _goes(self, url: str, canonical: str) -> bool:
-        """Whether a URL is asked for although another one stands for its page."""
-        if self.prefer and url == canonical:
-            return True
-        if not drawn(url, self.share, self.seed):
+    def _explore(self, url: str) -> bool:
+        """Whether a URL is fetched though it would be spared: a share of them, and the first of every kind."""
+        if not self.share:
             return False
+        one = kind(url)
+        if one in self.kinds and not drawn(url, self.share, self.seed):
+            return False
+        self.kinds.add(one)
         self.explored.add(url)
         return True
 
@@ -91,9 +92,8 @@ class Standing:
         if url in self.explored:  # beside the one that stands for the page, not in its place
             self.begun[url] = None
             return None
-        canonical = self.canonical(url)
-        first = self.started.setdefault(canonical, url)
-        if first != url and not whatever and not self._goes(url, canonical):
+        first = self.started.setdefault(self.canonical(url), url)
+        if first != url and not whatever and not self._explore(url):
             return first
         self.begun[url] = None
         return None

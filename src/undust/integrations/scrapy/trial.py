@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from undust.rules import Rule, compile_rule
 from undust.validation.sequential import SequentialTest
 
 ALIKE = 2
@@ -85,6 +86,17 @@ class Trial:
             # A text against none, or two files that differ.
             return False if a.digest and b.digest else None
         return sum(x == y for x, y in zip(a.sketch, b.sketch, strict=True)) >= ALIKE
+
+    def stands(self, rule: Rule, urls: Iterable[str]) -> bool:
+        """Whether the pages so far leave a rule in force: too few that it would merge have differed."""
+        ready = compile_rule(rule)
+        forms: dict[str, str] = {}
+        agree = differ = 0
+        for url in urls:
+            first = forms.setdefault(ready.apply(url) or url, url)
+            if first != url and (same := self.same(first, url)) is not None:
+                agree, differ = agree + same, differ + (not same)
+        return self.test.verdict(agree, differ) is not False
 
     def count(self, rules: Iterable[str], same: bool) -> list[str]:
         """A page for or against rules; those that are refuted by it."""
