@@ -642,11 +642,21 @@ def _joined(pieces: list[str | int]) -> list[str | int]:
     return out
 
 
+def _asked(rule: Rule, where: str, scheme: str) -> str:
+    """The conditions of a substitution, as a look ahead from the beginning of the URL."""
+    if not rule.when:
+        return ""
+    # As if the path were taken apart: then its condition is a look ahead as well.
+    writer = _Writer(replace(rule, do={"path[0]": None}), where, scheme, None)
+    writer.conditions(_Edit())
+    if writer.groups != 1:
+        raise Cannot("a substitution under such conditions")
+    return "(?=" + "".join(writer.text).removeprefix("^").replace("(", "(?:", 1) + ")"
+
+
 def _substitution(place: Placed, swap: Any) -> Rewrite:
     """DustBuster's substitution: whole tokens, first occurrence, anywhere in the URL."""
     rule = place.rule
-    if set(rule.when):
-        raise Cannot("a substitution under conditions")
     old, new = str(swap["from"]), str(swap["to"])
     before = f"(?<!{_WORD})" if _IS_WORD.match(old) else ""
     after = f"(?!{_WORD})" if _IS_WORD.match(old[-1:]) else ""
@@ -656,7 +666,7 @@ def _substitution(place: Placed, swap: Any) -> Rewrite:
     where, scheme, _ = heads[0]
     scope = rule.scope.path or "/"
     below = quote(scope) + ("" if scope.endswith("/") else "(?:[/?#]|$)") if scope != "/" else "(?:[/?#]|$)"
-    guard = f"(?={scheme}://{where}{below})"
+    guard = f"(?={scheme}://{where}{below})" + _asked(rule, where, scheme)
     found = f"{before}{quote(old)}{after}"
     pieces: list[str | int]
     if swap["start"] and swap["end"]:
