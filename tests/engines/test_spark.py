@@ -70,9 +70,9 @@ def book(table) -> RuleBook:
     return learn(table)
 
 
-def test_the_same_book(frame, book: RuleBook) -> None:
+def test_the_same_book(frame, table, book: RuleBook) -> None:
     assert len(book) >= 4
-    assert spark.learn(frame).dumps() == book.dumps()
+    assert spark.learn(frame).dumps() == learn(table, jobs=2).dumps() == book.dumps()
 
 
 @pytest.mark.parametrize("site_key", ["host", "all"])
