@@ -17,7 +17,7 @@ from undust.learners.view import View
 from undust.likeness import LEVELS, Site
 from undust.rules import Canonicalizer, Evidence, Rule, RuleBook, SiteRules
 from undust.selection.bounds import wilson_lower
-from undust.selection.prior import strength
+from undust.selection.prior import OPAQUE, strength
 from undust.selection.prune import pruned
 from undust.selection.refine import Bar, Candidate, counted, refine
 from undust.selection.trial import Trial, trial
@@ -200,21 +200,34 @@ def confirm(site: Site, sampled: Selection, *, risk: float = 0.001, bar: Bar | N
 def noise_of(view: View) -> float:
     """How often the labels deny what cannot be doubted: an estimate of the share of wrong labels.
 
-    Parameters that carry who asks or whence are dropped from every URL; those of them that are right four times
-    out of five are taken to be right always, and what the labels say against them to be the labels' error (pages
+    What carries who asks or whence is dropped from every URL; such rules that are right four times out of five
+    are taken to be right always, and what the labels say against them to be the labels' error (pages
     that change by themselves, few min-hashes). The order of parameters is no such witness: software exists that
     minds it.
     """
-    certain = [Rule(do={f"query[{name}]": None}) for name in sorted(view.values) if name and "]" not in name]
     good = bad = 0
-    for rule in certain:
-        if strength(rule, view.opaque) < BEYOND_DOUBT:
-            continue
+    for rule in _undoubted(view):
         t = trial(rule, view)
         if t is not None and t.merges >= 10 and int(t.bad.sum()) <= 0.25 * t.merges:
             good += t.merges
             bad += int(t.bad.sum())
     return bad / (good + bad) if good + bad >= 30 else 0.0
+
+
+def _undoubted(view: View) -> list[Rule]:
+    """Rules that hardly ever are wrong: session ids and trackers go, `www.` and the scheme do not matter."""
+    keys = [f"query[{n}]" for n in sorted(view.values)] + [f"matrix[{n}]" for n in sorted(view.matrix)]
+    rules = [Rule(do={key: None}) for key in keys if not set(key[key.index("[") + 1 : -1]) & set("[]#;")]
+    found = [rule for rule in rules if strength(rule, view.opaque) >= OPAQUE]
+    origins = {origin.partition("://")[::2] for origin, _, _ in view.parts}
+    hosts = sorted({authority for _, authority in origins})
+    for host in hosts:
+        bare = host.removeprefix("www.")
+        if bare != host and bare in hosts and ":" not in host:
+            found.append(Rule(when={"host": host}, do={"host": bare}))
+    if {"http", "https"} <= {scheme for scheme, _ in origins}:
+        found.append(Rule(when={"scheme": "http"}, do={"scheme": "https"}))
+    return found
 
 
 def lost_by(t: Trial, noise: float) -> float:
