@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from undust.likeness import Site
+from undust.likeness.labels import CHANGING
 from undust.rules import CompiledRule, MutableUrl
 from undust.url import field_name, field_value, parse, query_separator, split_query, value_type
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+RESTLESS = 0.3  # share of equal texts with equal bytes below which hardly a page stands still
+CLOCK = 4  # characters by which a clock, a counter or a token changes the length of a text
 NEAR = 0.75  # two pages this alike differ by a clock, a counter or an edit, not by content
 
 
@@ -94,22 +97,58 @@ class View:
 
         `NEAR`, but more where different pages of one build are that alike anyway: what they share is the template.
         """
-        kind = np.unique(self.kinds, return_inverse=True)[1]
-        bar = np.full(int(kind.max(initial=0)) + 1, NEAR)
+        bar = np.full(int(self._kind.max(initial=0)) + 1, NEAR)
+        for a, b in self._strangers():
+            alike = np.nan_to_num(self.resemblance(a, b), nan=1.0)
+            total = np.bincount(self._kind[a], minlength=len(bar))
+            close = np.bincount(self._kind[a], weights=alike >= NEAR, minlength=len(bar))
+            bar[(total >= 5) & (close > 0.1 * total)] = 1.01
+        found: npt.NDArray[np.float64] = bar[self._kind]
+        return found
+
+    @cached_property
+    def _kind(self) -> Ints:
+        return np.unique(self.kinds, return_inverse=True)[1].astype(np.int64)
+
+    def _strangers(self) -> Iterator[tuple[Ints, Ints]]:
+        """Pairs of different pages of one kind of URL: neighbours at a few distances stand for pairs at random."""
+        kind = self._kind
         rows = np.flatnonzero((self.cluster >= 0) & ~self.soft)
         order = rows[np.lexsort((rows, kind[rows]))]
-        # neighbours at a few distances within the same kind of URL stand for pairs taken at random
         for step in (1, 7, 31):
             a, b = order[:-step], order[step:]
             pairs = (kind[a] == kind[b]) & (self.cluster[a] != self.cluster[b])
-            a, b = a[pairs], b[pairs]
-            if not len(a):
-                continue
-            alike = np.nan_to_num(self.resemblance(a, b), nan=1.0)
-            total = np.bincount(kind[a], minlength=len(bar))
-            close = np.bincount(kind[a], weights=alike >= NEAR, minlength=len(bar))
-            bar[(total >= 5) & (close > 0.1 * total)] = 1.01
-        found: npt.NDArray[np.float64] = bar[kind]
+            if pairs.any():
+                yield a[pairs], b[pairs]
+
+    @cached_property
+    def _lengths_tell(self) -> Bools:
+        """Per form: are different pages of its kind seldom equally long?"""
+        labels = self.site.labels
+        total = np.zeros(int(self._kind.max(initial=0)) + 1)
+        close = total.copy()
+        for a, b in self._strangers():
+            apart = labels.apart(self.representative[a], self.representative[b])
+            known = ~np.isnan(apart)
+            total += np.bincount(self._kind[a[known]], minlength=len(total))
+            close += np.bincount(self._kind[a[known]], weights=apart[known] <= CLOCK, minlength=len(total))
+        tell: Bools = (total >= 10) & (close <= 0.1 * total)
+        return tell[self._kind]
+
+    def doubtful(self, a: Ints, b: Ints) -> Bools:
+        """Of pages that labels keep apart: those of which that is as likely the labels' fault.
+
+        Pages that say themselves that they are one (a print view is too unlike its page for few min-hashes). And, on a
+        site where many pages stand still and many do not, pages whose texts are equally long though lengths tell
+        pages of this kind apart. Where no page stands still nothing shows what a clock does and what an edit.
+        """
+        labels = self.site.labels
+        if labels is None:
+            return np.zeros(len(a), bool)
+        i, j = self.representative[a], self.representative[b]
+        found: Bools = labels.claimed(i, j)
+        if RESTLESS <= labels.steady < CHANGING:
+            found |= (np.nan_to_num(labels.apart(i, j), nan=np.inf) <= CLOCK) & self._lengths_tell[a]
         return found
 
     @cached_property

@@ -70,6 +70,17 @@ class Labels:
         out[(self.cluster[i] >= 0) & (self.cluster[i] == self.cluster[j])] = 1.0
         return out
 
+    def apart(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
+        """By how many characters the texts of two pages each differ in length; nan where that is not known."""
+        a, b = self.seen.text_len[i], self.seen.text_len[j]
+        return np.where((a != NOTHING) & (b != NOTHING), np.abs(a - b), np.nan)
+
+    def claimed(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Do two pages each say of themselves, by their canonical link, that they are one?"""
+        of = self.seen.canonical_code
+        found: NDArray[np.bool_] = (of[i] != NOTHING) & (of[i] == of[j])
+        return found
+
     def take(self, rows: NDArray[np.integer]) -> Labels:
         """Labels of some of the pages; clusters keep their numbers, links to pages left out are cut."""
         return replace(

@@ -29,6 +29,10 @@ PLAUSIBLE = 3  # true merges from which a proposal that is turned down is worth 
 WORDY = 0.1  # what each further condition or change takes from the weight of a rule's merges
 OVERSHOOT = 1.5  # rules looked for beyond what is kept: the smallest go in the end
 BEYOND_DOUBT = 14.0  # prior strength of rules by which the labels' own errors are measured
+CLOCKS, RESTLESS = (
+    0.02,
+    0.3,
+)  # labels' error where hardly a page stands still, though no rule beyond doubt shows it
 SMALL = 0.15  # share of the round's best below which a candidate waits
 MAX_RULES = 30
 
@@ -88,14 +92,14 @@ def select(
     for turn in range(ROUNDS + TENTATIVE):
         proposed = propose(view)
         tried = _tried(proposed, view, bar, idle, chosen)
-        if not _take(tried, view, chosen, budget, most, turn, log):
+        if not _take(tried, view, bar, chosen, budget, most, turn, log):
             tried = _tried(more(view), view, bar, idle, chosen)
-            if not _take(tried, view, chosen, budget, most, turn, log):
+            if not _take(tried, view, bar, chosen, budget, most, turn, log):
                 if view.n > SMALL_SITE:
                     break
                 known = {rule.id for rule in chosen.rules}
                 tried = _tried(proposed, view, clean, {}, chosen)
-                if not _take(tried, view, chosen, 0.0, 2 * most, turn, log):
+                if not _take(tried, view, clean, chosen, 0.0, 2 * most, turn, log):
                     break
                 tentative |= {rule.id for rule in chosen.rules} - known
         view = view.rewritten(canonicalizer(site, chosen.rules).map)
@@ -245,6 +249,7 @@ def _takes_semicolons(view: View) -> bool:
 def _take(
     tried: dict[str, Candidate],
     view: View,
+    bar: Bar,
     chosen: Selection,
     budget: float,
     max_rules: int,
@@ -272,7 +277,7 @@ def _take(
         if c.rule.id in known:
             continue
         t = trial(c.rule, view)
-        if t is None or t.merges < 1:
+        if t is None or t.merges < 1 or t.bad.sum() > bar.impurity * (t.merges + t.bad.sum()):
             continue
         fresh = t.good & (merged[t.source] != merged[t.anchor])
         if fresh.sum() < 0.7 * t.merges or _clashes(c.rule, t, written, view.n):

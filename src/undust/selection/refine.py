@@ -23,6 +23,10 @@ from undust.selection.trial import Trial
 from undust.url import field_name, field_value
 
 FOLDS = 5
+LIKELY, SURE = 1.645, 2.6  # one-sided bounds of 95 % and 99.5 %
+DENIED = (
+    0.1  # share of a proposal's merges from which it is a false one, and where it seems to hold may be chance
+)
 _NAMED = re.compile(r"\{[A-Za-z_]")  # a group whose text is used
 _READ = re.compile(r"\{(query\[[^\]#|]*\])")  # a parameter whose value is used
 MANY_VALUES = 8  # values of a parameter that were seen not to matter, before the others are taken not to
@@ -67,7 +71,7 @@ class Count:
     bad: Ints
     near: int
 
-    def judged(self, prior: float, bar: Bar) -> tuple[float, int, int]:
+    def judged(self, prior: float, bar: Bar, z: float = LIKELY) -> tuple[float, int, int]:
         """Lower bound of precision, clusters for, clusters against - from folds the others would have proposed."""
         g, b = self.good.sum(), self.bad.sum()
         rest_g, rest_b = g - self.good, b - self.bad
@@ -76,7 +80,7 @@ class Count:
         )
         good = int(self.good[counts].sum())
         bad = int(b)  # what speaks against a rule always counts
-        return wilson_lower(good + prior, good + bad + prior), good, bad
+        return wilson_lower(good + prior, good + bad + prior, z), good, bad
 
 
 def features(trial: Trial) -> list[Feature]:
@@ -232,6 +236,8 @@ def refine(trial: Trial, bar: Bar, say: Callable[[Rule, str, Ints], None] | None
     covered = np.zeros(len(trial.source), bool)
     feats = features(trial)
     by_name = {f.name: f for f in feats}
+    # Of many places some look clean by chance: where a rule is false in general it needs more in particular.
+    denied = trial.bad.sum() > DENIED * len(trial.source)
     # Some sites take `;` for `&`, to others it is part of a value: unless the site is known to take it, a rule
     # speaks of one separator only.
     must = {"separator"} if "separator" in by_name and not view.semicolons else set()
@@ -272,7 +278,11 @@ def refine(trial: Trial, bar: Bar, say: Callable[[Rule, str, Ints], None] | None
                 continue
             conditions = [(f, int(f.codes[trial.source[mine[0]]])) for f in fs]
             rule = narrowed(trial.rule, conditions)
-            low, good, bad = count.judged(strength(rule, view.opaque), bar)
+            by_place = any(f.name in ("top", "tail", "shape") or f.name.startswith("without") for f in fs)
+            by_place &= all(f.name != "names" for f in fs)
+            low, good, bad = count.judged(
+                strength(rule, view.opaque), bar, SURE if denied and by_place else LIKELY
+            )
             why = _refusal(rule, trial, mine, count, (low, good, bad), bar)
             why = why or _width(rule, trial, mine, fs, conditions, by_name)
             if why:
@@ -470,7 +480,7 @@ def _seen_widely(trial: Trial, mine: Ints, used: set[str], prior: float) -> bool
             or isinstance(written, Mapping)
             or (isinstance(written, str) and "{" not in written)
         )
-        if key.startswith("query[") and "#" not in key and open_ and fixed and "names" not in used:
+        if key.startswith("query[") and "#" not in key and open_ and fixed:
             have = view.values.get(key[6:-1], {})
             if len({have[row] for row in both.tolist() if row in have}) < MANY_VALUES:
                 return False

@@ -12,6 +12,10 @@ from undust.learners.view import Bools, Ints, View
 from undust.rules import CompiledRule, Rule, compile_rule
 from undust.url import field_name, field_value
 
+DOUBT = (
+    0.2  # share of its merges that may be denied by labels that may be wrong, for this to count neither way
+)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -174,6 +178,10 @@ def _events(
         # where texts cannot be told apart and nothing else says they are equal, nothing is known
         told = np.ones(len(source), bool)
         told[wrong[np.isnan(alike)]] = False
+        denied = wrong[~near[wrong] & told[wrong]]
+        doubt = denied[view.doubtful(source[denied], target[denied])]
+        if len(doubt) <= DOUBT * good.sum():
+            told[doubt] = False
         source, target, group, good, near = (x[told] for x in (source, target, group, good, near))
     # a content counts once however many of its forms would go; near ones are those that are never plainly wrong
     wrong = np.unique(view.cluster[source[~(good | near)]])
