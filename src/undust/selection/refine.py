@@ -482,7 +482,11 @@ def _seen_widely(trial: Trial, mine: Ints, used: set[str], prior: float) -> bool
         )
         if key.startswith("query[") and "#" not in key and open_ and fixed:
             have = view.values.get(key[6:-1], {})
-            if len({have[row] for row in both.tolist() if row in have}) < MANY_VALUES:
+            seen = {have[row] for row in both.tolist() if row in have}
+            enough = MANY_VALUES
+            if "names" in used:  # said of a few kinds of URLs only: then all values that these have will do
+                enough = min(enough, len({have[row] for row in trial.rows.tolist() if row in have}))
+            if len(seen) < enough:
                 return False
     return True
 
