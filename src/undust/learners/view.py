@@ -298,7 +298,9 @@ def _codes(values: Sequence[Any]) -> tuple[Ints, list[Any]]:
 
 _DIGITS = re.compile(r"\d+")
 _MATRIX = re.compile(r";([^;=/]+)=([^;/]*)")
-_NUMBER = re.compile(r"[0-9]{9,}")  # a time in seconds, a random number: no page has so high a one
+_NUMBER = re.compile(
+    r"[A-Za-z_]*[0-9]{8,}"
+)  # a time in seconds, a random number: few pages have so high a one
 OPAQUE_TYPES = frozenset({"hex", "uuid", "session"})
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _DEEPEST = 16  # directories below this are one `{:rest}`; recursion is bounded whatever the URL

@@ -29,6 +29,11 @@ DENIED = (
 )
 _NAMED = re.compile(r"\{[A-Za-z_]")  # a group whose text is used
 _READ = re.compile(r"\{(query\[[^\]#|]*\])")  # a parameter whose value is used
+_OPEN = ("{}", "{:rest}", "{:int}")
+TWICE = 0.15  # share of the pages it goes from that must have been seen under two values of it
+SHARED = (
+    0.3  # share of the URLs whose value of a parameter occurs on other pages too, for it not to name the page
+)
 MANY_VALUES = 8  # values of a parameter that were seen not to matter, before the others are taken not to
 FEW_VALUES = 30  # a parameter with so few values chooses among them: each must have been seen not to matter
 MOST_NOISE = (
@@ -329,6 +334,8 @@ def _width(
     """Why the rule would speak of more than was seen; None: it does not."""
     if _mixed(trial, mine, by_name, tuple(f.name for f in fs)):
         return "it is wrong in one part of what it changes"
+    if (name := _naming(rule, trial, mine)) is not None:
+        return f"the values of {name} may name the pages: none was seen twice, no page under two"
     return _untested(trial, mine, fs, conditions, by_name, trial.rows, strength(rule, trial.view.opaque))
 
 
@@ -489,6 +496,36 @@ def _seen_widely(trial: Trial, mine: Ints, used: set[str], prior: float) -> bool
             if len(seen) < enough:
                 return False
     return True
+
+
+def _naming(rule: Rule, trial: Trial, mine: Ints) -> str | None:
+    """A parameter that goes though each of its values stands for one page: `oldid=7` is the page while 7 is its latest.
+
+    That a page is the same without a parameter says nothing of the parameter's other values. It takes pages that
+    are the same under two values, or values that occur on different pages and so cannot name them.
+    """
+    view = trial.view
+    good = mine[trial.good[mine]]
+    shape = view.shapes[0]
+    here = set(shape[trial.source[mine]].tolist())  # the same name may mean something else in another place
+    for key, written in rule.do.items():
+        if written is not None or not key.startswith("query[") or rule.when.get(key, "{}") not in _OPEN:
+            continue
+        have = view.values.get(key[6:-1], {})
+        if strength(Rule(do={key: None}), view.opaque) >= OPAQUE:
+            continue
+        pages: dict[str, set[int]] = {}
+        for row, value in have.items():
+            if view.cluster[row] >= 0 and shape[row] in here:
+                pages.setdefault(value, set()).add(int(view.cluster[row]))
+        rows = [have[row] for row in trial.rows.tolist() if row in have and shape[row] in here]
+        shared = sum(len(pages.get(value, ())) > 1 for value in rows)
+        ends = zip(trial.source[good].tolist(), trial.anchor[good].tolist(), strict=True)
+        two = {int(view.cluster[a]) for a, b in ends if a in have and b in have and have[a] != have[b]}
+        few = max(2, TWICE * len(np.unique(view.cluster[trial.source[good]])))
+        if len(two) < few and shared < SHARED * len(rows):
+            return key[6:-1]
+    return None
 
 
 def _aside(rule: Rule) -> bool:
