@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import readers
-from test_hostile import World
+from test_hostile_rules import World
 
 from undust.exports import TARGETS, export
 from undust.exports.company import Company
