@@ -34,7 +34,8 @@ _PRESENTATION = re.compile(
 )
 # Names that nearly always choose the content.
 _CONTENT = re.compile(
-    r"^(amp;)?(id|p|t|f|u|q|s|query|search|title|article|post|topic|thread|product|item|cat(egory)?|tag|name|file|path|url|page_?id)$",
+    r"^(amp;)?(id|p|t|f|u|q|s|query|search|title|article|post|topic|thread|product|item|cat(egory)?|tag|name|file|path|url|page_?id|"
+    r"oldid|rev(ision)?|version|diff)$",
     re.I,
 )
 

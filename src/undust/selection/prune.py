@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,23 +29,29 @@ class _Ledger:
         self.rows = known[::step] if step > 1 and len(known) > 2 * LOOKED_AT else known
         self.urls = [view.urls[row] for row in self.rows.tolist()]
         self.cluster = view.cluster[self.rows].tolist()
-        self._settle()
+        self.ends = list(self.urls)
+        self.fired: dict[str, set[int]] = {rule.id: set() for rule in self.rules}
+        self.count = dict(Counter(zip(self.ends, self.cluster, strict=True)))
+        self._settle(range(len(self.urls)))
 
-    def _settle(self) -> None:
+    def _settle(self, rows: Iterable[int]) -> None:
+        """Where these rows end under the rules as they are now. A URL on which a rule never fired is none of them."""
         canon = self.build(self.view.site, self.rules)
-        self.ends: list[str] = list(canon.map(self.urls))
-        self.fired: dict[str, list[int]] = {rule.id: [] for rule in self.rules}
-        for i, (url, end) in enumerate(zip(self.urls, self.ends, strict=True)):
-            if url != end:
-                for rule in {step[0].id for step in canon.explain(url).steps if step[0] is not None}:
-                    self.fired[rule].append(i)
-        self.count: dict[tuple[str, int], int] = {}
-        for pair in zip(self.ends, self.cluster, strict=True):
-            self.count[pair] = self.count.get(pair, 0) + 1
+        rows = list(rows)
+        ends = canon.map([self.urls[i] for i in rows])
+        for i, end in zip(rows, ends, strict=True):
+            if end != self.ends[i]:
+                old, new = (self.ends[i], self.cluster[i]), (end, self.cluster[i])
+                self.count[old] -= 1
+                self.count[new] = self.count.get(new, 0) + 1
+                self.ends[i] = end
+            if end != self.urls[i]:
+                for rule in {step[0].id for step in canon.explain(self.urls[i]).steps if step[0] is not None}:
+                    self.fired[rule].add(i)
 
     def missed(self, rule: Rule) -> int:
         """True merges that would be lost without the rule: forms of one content more than with it."""
-        touched = self.fired[rule.id]
+        touched = sorted(self.fired[rule.id])
         if not touched:
             return 0
         canon = self.build(self.view.site, [r for r in self.rules if r.id != rule.id])
@@ -59,7 +66,10 @@ class _Ledger:
 
     def remove(self, rule: Rule) -> None:
         self.rules = [r for r in self.rules if r.id != rule.id]
-        self._settle()
+        touched = sorted(self.fired.pop(rule.id))
+        for rows in self.fired.values():
+            rows.difference_update(touched)
+        self._settle(touched)
 
 
 def pruned(

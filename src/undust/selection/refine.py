@@ -30,7 +30,7 @@ DENIED = (
 _NAMED = re.compile(r"\{[A-Za-z_]")  # a group whose text is used
 _READ = re.compile(r"\{(query\[[^\]#|]*\])")  # a parameter whose value is used
 _OPEN = ("{}", "{:rest}", "{:int}")
-TWICE = 0.15  # share of the pages it goes from that must have been seen under two values of it
+TWICE = 0.3  # share of the pages it goes from that must have been seen under two values of it
 SHARED = (
     0.3  # share of the URLs whose value of a parameter occurs on other pages too, for it not to name the page
 )
@@ -520,10 +520,13 @@ def _naming(rule: Rule, trial: Trial, mine: Ints) -> str | None:
                 pages.setdefault(value, set()).add(int(view.cluster[row]))
         rows = [have[row] for row in trial.rows.tolist() if row in have and shape[row] in here]
         shared = sum(len(pages.get(value, ())) > 1 for value in rows)
-        ends = zip(trial.source[good].tolist(), trial.anchor[good].tolist(), strict=True)
-        two = {int(view.cluster[a]) for a, b in ends if a in have and b in have and have[a] != have[b]}
+        values: dict[int, set[str]] = {}
+        for row in np.r_[trial.source[good], trial.anchor[good]].tolist():
+            if row in have:
+                values.setdefault(int(view.cluster[row]), set()).add(have[row])
+        two = sum(len(seen) > 1 for seen in values.values())
         few = max(2, TWICE * len(np.unique(view.cluster[trial.source[good]])))
-        if len(two) < few and shared < SHARED * len(rows):
+        if two < few and shared < SHARED * len(rows):
             return key[6:-1]
     return None
 
