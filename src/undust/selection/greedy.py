@@ -158,13 +158,14 @@ def _tried(
         if idle.get(rule.id, -1) >= votes:
             continue
         t = trial(rule, view)
-        found = refine(t, bar) if t is not None and t.good.any() else []
+        said: list[tuple[int, str]] = []  # of each part that did not pass: its size, and why
+        found = refine(t, bar, lambda _, why, part: said.append((len(part), why))) if t is not None else []  # noqa: B023
         if t is not None and t.merges >= PLAUSIBLE:
             chosen.doubt(t)
         if not found:
             idle[rule.id] = votes
             if t is not None and t.merges >= PLAUSIBLE:
-                chosen.reject(t, _against(t))
+                chosen.reject(t, _against(t, max(said, key=lambda part: part[0])[1] if said else ""))
         for c in found:
             tried.setdefault(c.rule.id, c)
     return tried
@@ -307,10 +308,10 @@ def _take(
     return any_taken
 
 
-def _against(t: Trial) -> str:
-    """What speaks against a tried rule, with a pair of URLs to look at."""
+def _against(t: Trial, why: str = "") -> str:
+    """What speaks against a tried rule, with a pair of URLs to look at; `why`: of its largest part."""
     if not t.bad.any():
-        return f"{t.merges} true merges are too few, or lie in too small a part of the {len(t.rows)} URLs it changes"
+        return f"{t.merges} true merges, but {why}" if why else f"{t.merges} true merges are too few"
     e = int(np.flatnonzero(t.bad)[0])
     view = t.view
     return (
