@@ -240,19 +240,7 @@ def notes(site: SiteRules | None) -> dict[str, Any]:
 def figures_of(measured: Measures, *, brief: bool = False) -> dict[str, Any]:
     """Counts and rates, as exact as they are shown."""
     told = {name: round(f, 6) if isinstance(f, float) else f for name, f in measured.to_dict().items()}
-    names = (
-        "urls",
-        "contents",
-        "keys",
-        "reduction",
-        "ceiling",
-        "reached",
-        "lost",
-        "lost_near",
-        "wrong_merges",
-        "near_merges",
-    )
-    return {name: told[name] for name in names} if brief else told
+    return {name: told[name] for name in BRIEFLY} if brief else told
 
 
 def rounded(numbers: Sequence[float]) -> list[float]:

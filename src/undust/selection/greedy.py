@@ -29,10 +29,6 @@ PLAUSIBLE = 3  # true merges from which a proposal that is turned down is worth 
 WORDY = 0.1  # what each further condition or change takes from the weight of a rule's merges
 OVERSHOOT = 1.5  # rules looked for beyond what is kept: the smallest go in the end
 BEYOND_DOUBT = 14.0  # prior strength of rules by which the labels' own errors are measured
-CLOCKS, RESTLESS = (
-    0.02,
-    0.3,
-)  # labels' error where hardly a page stands still, though no rule beyond doubt shows it
 SMALL = 0.15  # share of the round's best below which a candidate waits
 MAX_RULES = 30
 
@@ -103,7 +99,6 @@ def select(
                     break
                 tentative |= {rule.id for rule in chosen.rules} - known
         view = view.rewritten(canonicalizer(site, chosen.rules).map)
-        view.semicolons = chosen.view.semicolons if chosen.view else False
         chosen.view = view
     if tentative:
         chosen = _standing(site, chosen, tentative, bar, log)
@@ -124,6 +119,7 @@ def _standing(
     """
     rules = list(chosen.rules)
     first = View(site)
+    first.semicolons = chosen.view.semicolons if chosen.view else False
     while True:
         weakest: tuple[float, int, str] | None = None
         seen: dict[str, Evidence] = {}
@@ -131,7 +127,6 @@ def _standing(
             if rule.id not in tentative:
                 continue
             view = first.rewritten(canonicalizer(site, rules[:k] + rules[k + 1 :]).map)
-            view.semicolons = chosen.view.semicolons if chosen.view else False
             t = trial(rule, view)
             low, good, bad = counted(t, bar) if t is not None else (0.0, 0, 0)
             if t is None or low < bar.precision or good < bar.clusters or bad or t.near.sum() > t.merges:
@@ -144,7 +139,6 @@ def _standing(
         log(f"given up: {weakest}")
     rules = [replace(r, evidence=seen.get(r.id, r.evidence)) for r in rules]
     view = first.rewritten(canonicalizer(site, rules).map)
-    view.semicolons = chosen.view.semicolons if chosen.view else False
     return replace(chosen, rules=rules, view=view)
 
 
