@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from undust.cli.console import console, in_part, max_bad_ratio, rejects, url_field
+from undust.cli.inputs import sketched
 from undust.files import replacing
 
 
@@ -33,18 +34,15 @@ def command(
     """
     from pyarrow import parquet
 
-    from undust import crawl, likeness
     from undust.cli.overview import overview
 
-    read = crawl.read(
-        list(inputs),
+    read = sketched(
+        inputs,
         format=format_,
         host=host,
         url_field=url_field,
         memory=memory,
         rejects=rejects,
-        sketcher=likeness.sketcher,
-        sketch_kind=likeness.sketch_kind(),
     )
     with replacing(out) as file:
         parquet.write_table(read.pages, file, compression="zstd")

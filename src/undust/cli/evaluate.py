@@ -19,6 +19,7 @@ from undust.cli.console import (
     rules,
     url_field,
 )
+from undust.cli.inputs import sketched
 
 if TYPE_CHECKING:
     from undust.measures import Evaluation
@@ -64,22 +65,19 @@ def command(
     What the pages show is taken from their cluster column, else from digests, texts, canonical links and
     redirects. Soft pages (errors, logins, empty results) are set apart.
     """
-    from undust import crawl, likeness
     from undust.cli.lists import listed
     from undust.measures import Truth, evaluate
     from undust.rules import AliasTable, RuleBook
 
     book = RuleBook.load(rules_path)
     table = AliasTable.load(aliases_path) if aliases_path else None
-    read = crawl.read(
-        list(inputs),
+    read = sketched(
+        inputs,
         format=format_,
         host=host,
         url_field=url_field,
         memory=memory,
         rejects=rejects,
-        sketcher=likeness.sketcher,
-        sketch_kind=likeness.sketch_kind(),
     )
     result = evaluate(
         book,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from undust.cli.console import console, max_bad_ratio, rejects, too_many_bad, url_field
+from undust.cli.inputs import sketched
 from undust.errors import UndustError, UsageError
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def command(
         from undust.cli.report import write_report
         from undust.likeness.seen import page_urls
 
-        seen = pages or _read(inputs, format_, host, url_field, memory)
+        seen = pages or sketched(inputs, format=format_, host=host, url_field=url_field, memory=memory)
         urls = page_urls(seen.pages)  # what was read is all there is, as far as the rules know
         write_report(report_path, book, seen, level=_shown_level(book), listed=urls, own=True)
     if stats:
@@ -266,28 +267,6 @@ def _here(
             found = (alias for shelf in read.filled for alias in aliases(shelf, book))
             figures["aliases"] = write(aliases_path, found)
         return book, figures, read.crawl() if whole else None
-
-
-def _read(
-    inputs: tuple[str, ...],
-    format_: str | None,
-    host: str | None,
-    url_field: str | None,
-    memory: str | None,
-    rejects: str | None = None,
-) -> Crawl:
-    from undust import crawl, likeness
-
-    return crawl.read(
-        list(inputs),
-        format=format_,
-        host=host,
-        url_field=url_field,
-        memory=memory,
-        rejects=rejects,
-        sketcher=likeness.sketcher,
-        sketch_kind=likeness.sketch_kind(),
-    )
 
 
 def _shown_level(book: RuleBook) -> str:

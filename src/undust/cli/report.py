@@ -17,6 +17,7 @@ from undust.cli.console import (
     rules,
     url_field,
 )
+from undust.cli.inputs import sketched
 
 if TYPE_CHECKING:
     from undust.crawl import Crawl
@@ -62,7 +63,6 @@ def command(
     One HTML file that needs nothing else: savings expected, each rule with its evidence and the merges that look
     wrong, what no rule explains, and why rules were rejected. docs/report.md says how to read it.
     """
-    from undust import crawl, likeness
     from undust.cli.lists import listed
     from undust.measures import Truth
     from undust.report.vega import needed
@@ -72,15 +72,13 @@ def command(
     book = RuleBook.load(rules_path)
     truth = Truth.load(truth_path) if truth_path else None
     table = AliasTable.load(aliases_path) if aliases_path else None
-    read = crawl.read(
-        list(inputs),
+    read = sketched(
+        inputs,
         format=format_,
         host=host,
         url_field=url_field,
         memory=memory,
         rejects=rejects,
-        sketcher=likeness.sketcher,
-        sketch_kind=likeness.sketch_kind(),
     )
     console.reading(read.stats)
     told = write_report(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from undust.cli.console import console, in_part, max_bad_ratio, rejects, rules, url_field
+from undust.cli.inputs import sketched
 from undust.cli.overview import counted
 from undust.errors import UsageError
 
@@ -109,7 +110,6 @@ def command(
     Rules that hold become `validated`, the others go to `rejected` with the two URLs that say why; what is
     not decided stays as it was. INPUT: the pages the rules were learned from, or others of the same sites.
     """
-    from undust import crawl, likeness
     from undust.files import replacing
     from undust.rules import RuleBook
     from undust.validation import Validation, run
@@ -117,14 +117,12 @@ def command(
     if out is None and not dry_run:
         raise UsageError("where to? give -o FILE (or --dry-run)")
     book = RuleBook.load(rules_path)
-    read = crawl.read(
-        list(inputs),
+    read = sketched(
+        inputs,
         format=format_,
         host=host,
         url_field=url_field,
         rejects=rejects,
-        sketcher=likeness.sketcher,
-        sketch_kind=likeness.sketch_kind(),
     )
     console.reading(read.stats)
     parameters = _settings(settings)
